@@ -6,13 +6,14 @@ Values are NumPy arrays where the host computes calls for good, otherwise JAX ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Arrays, NumberedArrays, Raw
 from ..arrays.random_state import wrap_key
 from ..arrays.values import HOST_TYPES, to_device
 from ..calls.ways import backward, forward
@@ -29,7 +30,7 @@ def sum_of(x: jax.Array, y: jax.Array) -> jax.Array:
     return x + y
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: Raw, y: Raw) -> Any:
     return x + y if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) else sum_of(x, y)
 
 
@@ -53,7 +54,7 @@ class CallRun:
     )  # fmt: skip
 
     def __init__(
-        self, trace: CallTrace, context: Context, leaves: Sequence[Any], draws: Sequence[np.ndarray]
+        self, trace: CallTrace, context: Context, leaves: Arrays, draws: Sequence[np.ndarray]
     ) -> None:
         self.context = context
         self._calls = trace.calls
@@ -89,7 +90,7 @@ class CallRun:
         return args, (), None if rows is None else self._on_device(rows)
 
     def vjp(
-        self, heads: Mapping[int, Any]
+        self, heads: NumberedArrays
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
         grads = dict(heads)
         for call in reversed(self._calls):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from .._support.annotations import Operands, Raw
 from ..calls.resolved_calls import ResolvedCall
 from ..ops import OpDef, lookup
 from ._trace import CallTrace
@@ -29,7 +30,7 @@ def _gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) ->
     leaves = reached(trace, heads).leaves
     chosen = [plan.leaves.index(i) for i in leaves]
 
-    def fn(*arrays: Any) -> tuple[Any, ...]:
+    def fn(*arrays: Raw) -> Operands:
         args, states = arrays[:n_args], arrays[n_args : n_args + n_states]
         rest: Sequence[Any] = arrays[n_args + n_states :]
         key = None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from .._support.annotations import Arrays, NumberedArrays, Raw
 from ..arrays.handle import Handle
 from ..arrays.pending import resolve_pending
 from ..arrays.storage import Storage
@@ -52,7 +53,7 @@ class Passed(NamedTuple):
 
 
 def backward(
-    heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
+    heads: Sequence[Handle], head_grads: Arrays, retain_graph: bool, train_mode: bool
 ) -> None:
     values, own = checked_heads(heads, head_grads)
     together = own or retain_graph or not train_mode or len(values) == 1
@@ -88,7 +89,7 @@ def _live(values: Sequence[Head]) -> list[bool]:
 
 
 def _backward(
-    values: Sequence[Head], own: Mapping[Variable, Any], retain_graph: bool, train_mode: bool
+    values: Sequence[Head], own: Mapping[Variable, Raw], retain_graph: bool, train_mode: bool
 ) -> None:
     if train_mode and not own and _deferred(values, retain_graph, None):
         return
@@ -121,7 +122,7 @@ def _fitted(value: jax.Array, array: Handle) -> jax.Array:
 
 
 def _deferred(
-    values: Sequence[Head], retain: bool, requested: Mapping[Variable, Any] | None
+    values: Sequence[Head], retain: bool, requested: Mapping[Variable, Raw] | None
 ) -> bool:
     """Defers the gradients to the one segment that they need; says whether that was possible."""
     segment = values[0][0].segment
@@ -153,7 +154,7 @@ def _deferred(
 
 
 def _deferral(
-    segment: TapeSegment, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
+    segment: TapeSegment, heads: NumberedArrays, sums: dict[Variable, Raw], retain: bool
 ) -> Callable[[], None] | None:
     """Returns a function that defers the gradients of the earliest segment, added to ``sums``,
     which loses them; None, with nothing changed, if that is impossible."""
@@ -198,14 +199,14 @@ def _reached(segment: TapeSegment, numbers: Sequence[int]) -> Reached:
 
 
 def checked_heads(
-    heads: Sequence[Handle], head_grads: Sequence[Any]
-) -> tuple[list[Head], dict[Variable, Any]]:
+    heads: Sequence[Handle], head_grads: Arrays
+) -> tuple[list[Head], dict[Variable, Raw]]:
     """Returns computed heads with their head gradients, and the head gradients of variables.
 
     MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
     """
     values: list[Head] = []
-    variables: dict[Variable, Any] = {}
+    variables: dict[Variable, Raw] = {}
     requires = False
     for head, grad in zip(heads, head_grads, strict=True):
         if not isinstance(head, Handle):
@@ -244,7 +245,7 @@ def _not_in_graph() -> MXNetError:
     )
 
 
-def _head_gradient(head: Handle, grad: Any) -> Any:
+def _head_gradient(head: Handle, grad: Raw) -> Any:
     if grad is None:
         return _ones(head.shape, head.storage.dtype, head.context)
     if not isinstance(grad, Handle):
@@ -276,11 +277,11 @@ def _ones(shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Any:
 
 def gradients(
     values: Sequence[Head],
-    own: Mapping[Variable, Any],
+    own: Mapping[Variable, Raw],
     train_mode: bool,
     retain_graph: bool,
     defers: bool = False,
-) -> tuple[dict[Variable, Any], Passed]:
+) -> tuple[dict[Variable, Raw], Passed]:
     """Returns the gradients of all variables and the other effects of the backward; stores nothing.
 
     ``own`` are head gradients of variables. ``defers`` leaves the gradients of the earliest segment
@@ -302,7 +303,7 @@ def gradients(
         ends.append(end)
         return computed.leaves
 
-    def is_left(segment: TapeSegment, heads: dict[int, Any], sums: dict[Variable, Any]) -> bool:
+    def is_left(segment: TapeSegment, heads: dict[int, Any], sums: dict[Variable, Raw]) -> bool:
         nonlocal deferred
         if defers and train_mode and not own:
             deferred = _deferral(segment, heads, sums, retain_graph)
@@ -315,7 +316,7 @@ def gradients(
 
 
 def recorded_gradients(
-    values: Sequence[Head], own: Mapping[Variable, Any], train_mode: bool
+    values: Sequence[Head], own: Mapping[Variable, Raw], train_mode: bool
 ) -> dict[Variable, NDArray]:
     """Returns :func:`gradients` as recorded values, which can be differentiated again."""
 
@@ -341,11 +342,11 @@ def _close(values: Sequence[Head]) -> None:
 
 def _reverse(
     values: Sequence[tuple[RecordedValue, Any]],
-    sums: dict[Variable, Any],
+    sums: dict[Variable, Raw],
     of_segment: Callable[[TapeSegment, dict[int, Any]], Sequence[tuple[int, Any]]],
     add_up: Callable[[Any, Any], Any],
-    is_left: Callable[[TapeSegment, dict[int, Any], dict[Variable, Any]], bool] = lambda *_: False,
-) -> dict[Variable, Any]:
+    is_left: Callable[[TapeSegment, dict[int, Any], dict[Variable, Raw]], bool] = lambda *_: False,
+) -> dict[Variable, Raw]:
     waiting: dict[TapeSegment, dict[int, Any]] = {}
 
     def add(to: dict[Any, Any], key: Any, value: Any) -> None:
@@ -375,7 +376,7 @@ def _reverse(
 def grad(
     heads: Sequence[Handle],
     variables: Sequence[Handle],
-    head_grads: Sequence[Any],
+    head_grads: Arrays,
     retain_graph: bool,
     create_graph: bool,
     train_mode: bool,

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from .._support.annotations import NumberedArrays
 from ..arrays.handle import Handle
 from ..calls.recording import Variable
 from ..context import Context
@@ -40,7 +41,7 @@ class ImmediateSegment(TapeSegment):
         leaves = [i for i, entry in enumerate(self.leaf_entries) if takes_gradient(entry)]
         return Reached(frozenset(range(self._n_outputs)), tuple(leaves))
 
-    def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
+    def gradients(self, heads: NumberedArrays, train_mode: bool) -> Gradients:
         assert self._backward is not None
         grads = self._backward([heads.get(n) for n in range(self._n_outputs)])
         return Gradients(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from .._support.annotations import Arrays, NumberedArrays, Operands, Raw
 from ..arrays.handle import Handle
 from ..arrays.pending import register_pending_owner, unregister_pending_owner
 from ..arrays.protocol import Producer
@@ -44,7 +45,7 @@ from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 _ENTRY, _HISTORY = attrgetter("graph_entry"), attrgetter("history")
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 _NOTHING: Mapping[int, Any] = {}
-_NO_SUMS: Mapping[Variable, Any] = {}
+_NO_SUMS: Mapping[Variable, Raw] = {}
 #: Placeholder (number, version, entry) of an array not read yet.
 _UNREAD = 0, -1, None
 
@@ -63,7 +64,7 @@ class References(NamedTuple):
     keys: list[int | LeafKind]
     #: For each new leaf its place among the contents, versions and entries.
     places: dict[Handle, int]
-    values: list[Any]
+    values: list[Raw]
     versions: list[int]
     links: list[LeafEntry]
 
@@ -386,9 +387,7 @@ class RecordedSegment(TapeSegment):
 
         complete(store)
 
-    def _store_values(
-        self, alive: Mapping[int, Sequence[Storage]], values: Mapping[int, Any]
-    ) -> None:
+    def _store_values(self, alive: Mapping[int, Sequence[Storage]], values: NumberedArrays) -> None:
         for number, value in values.items():
             for storage in alive.get(number, ()):
                 storage.set_result(self, value)
@@ -406,17 +405,17 @@ class RecordedSegment(TapeSegment):
         self,
         plan: TracePlan,
         outputs: Sequence[Sequence[Storage]],
-        targets: list[Any],
-        computed: Mapping[int, Any] = _NOTHING,
+        targets: list[Raw],
+        computed: NumberedArrays = _NOTHING,
         accumulates: bool = True,
-        values: Sequence[Any] = (),
+        values: Arrays = (),
         writes: bool = True,
     ) -> RecordedStep:
         """Returns a step of a plan; ``values`` are contents of released leaves. Unless it
         ``writes``, it changes copies of the auxiliary states."""
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
-        def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
+        def read(sources: Sequence[int], leaves: Arrays, others: Any) -> Operands:
             if not others:
                 return tuple(map(leaves.__getitem__, sources))
             return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
@@ -467,7 +466,7 @@ class RecordedSegment(TapeSegment):
     def reached(self, heads: Sequence[int]) -> Reached:
         return reached(self.trace, tuple(heads))
 
-    def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
+    def gradients(self, heads: NumberedArrays, train_mode: bool) -> Gradients:
         numbers = tuple(sorted(heads))
         trace, step = self._differentiated(numbers, train_mode)
         reach = reached(trace, numbers)
@@ -497,7 +496,7 @@ class RecordedSegment(TapeSegment):
         if trace is self.trace or not isinstance(step, RecordedStep):
             return self.trace, step
         args, states, _ = step.contents(step.plan)
-        values: list[Any] = [None] * trace.n_leaves
+        values: list[Raw] = [None] * trace.n_leaves
         for source, value in zip(step.plan.sources, args, strict=True):
             values[source] = value
         for source, value in zip(step.plan.state_sources, states, strict=True):
@@ -507,8 +506,8 @@ class RecordedSegment(TapeSegment):
         return trace, self._step(plan, outputs, self._targets(plan), values=values)
 
     def backward(
-        self, heads: Mapping[int, Any], reach: Reached, retain: bool,
-        requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NO_SUMS,
+        self, heads: NumberedArrays, reach: Reached, retain: bool,
+        requested: Mapping[Variable, Raw] | None = None, sums: Mapping[Variable, Raw] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
         """Returns a function, which may be called twice, that defers gradients to the segment's
         program, added to the ``sums`` of later segments; ``requested`` are arrays to use in place
@@ -600,7 +599,7 @@ class RecordedSegment(TapeSegment):
         self, plan: TracePlan | Split
     ) -> tuple[RecordedStep | None, Mapping[int, Any], TracePlan]:
         first: RecordedStep | None = None
-        computed: Mapping[int, Any] = _NOTHING
+        computed: NumberedArrays = _NOTHING
         if isinstance(plan, Split):
             first_plan, plan = plan
             outputs = self._output_storages(first_plan, {})
@@ -621,9 +620,7 @@ class RecordedSegment(TapeSegment):
         self.used.update(reached(self.trace, heads).values, plan.outputs)
         self._let_go(Status.CLOSED)
 
-    def last_gradients(
-        self, heads: Mapping[int, Any]
-    ) -> tuple[Gradients, Callable[[], None]] | None:
+    def last_gradients(self, heads: NumberedArrays) -> tuple[Gradients, Callable[[], None]] | None:
         """Computes :meth:`gradients` by one program with forward, and returns them with a function
         that uses up their path. None where forward has to run by itself."""
         if self.status is not Status.RECORDING:

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Arrays, NumberedArrays, Operands, Raw
 from ..arrays.handle import buffer_of
 from ..arrays.protocol import Producer
 from ..arrays.random_state import next_key, wrap_key
@@ -103,14 +104,14 @@ class BoundTrace(Runnable[Any]):
         grads = tuple([t.storage if t.covers_storage else t for t in targets])
         self.buffers = Buffers((), states, grads, waiting)
 
-    def add_to(self, sums: Mapping[Variable, Any]) -> None:
+    def add_to(self, sums: Mapping[Variable, Raw]) -> None:
         if not sums and not self._sums:
             return
         indices = self.target_indices
         self._sums = {indices[id(v.grad)]: x for v, x in sums.items() if id(v.grad) in indices}
         self.accumulate = tuple([a or k in self._sums for k, a in enumerate(self._accumulate)])
 
-    def accumulated_gradients(self) -> tuple[Any, ...]:
+    def accumulated_gradients(self) -> Operands:
         targets = enumerate(zip(self.gradient_targets, self._accumulate, strict=True))
         return tuple(
             [self._sums.get(k) if k in self._sums or not a else t.value for k, (t, a) in targets]
@@ -128,7 +129,7 @@ class BoundTrace(Runnable[Any]):
     def key_aval(self) -> Any:
         return jax.eval_shape(lambda: wrap_key(jnp.zeros(2, np.uint32)))
 
-    def filled_like(self, array: Any, number: float) -> jax.Array:
+    def filled_like(self, array: Raw, number: float) -> jax.Array:
         return filled(number, array.shape, array.dtype, self.context.device)
 
 
@@ -139,7 +140,7 @@ class RecordedStep(PendingStep):
     runnable: BoundTrace
 
     def __init__(
-        self, run: BoundTrace, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]
+        self, run: BoundTrace, values: tuple[Operands, ...], draws: Sequence[np.ndarray]
     ) -> None:
         """Defers a run on ``values`` of arguments and states; ``draws`` are rows of key data."""
         self.runnable = run
@@ -171,7 +172,7 @@ class RecordedStep(PendingStep):
         return None
 
     def vjp(
-        self, heads: Mapping[int, Any]
+        self, heads: NumberedArrays
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
         """Returns gradients of leaves and new auxiliary states, both by position, for head
         gradients by number. Stores only outputs."""
@@ -205,8 +206,8 @@ class PartedStep(RecordedStep):
     __slots__ = ("raw_args", "raw_aux", "raw_key", "trace")
 
     #: The contents of the arguments and states, some of them as entries of stacked arrays.
-    raw_args: tuple[Any, ...]
-    raw_aux: tuple[Any, ...]
+    raw_args: Operands
+    raw_aux: Operands
     #: The key data, in the host's memory unless the step has computed; None where there is none.
     raw_key: Any
     trace: CallTrace | None
@@ -225,23 +226,23 @@ class PartedStep(RecordedStep):
         self.raw_key = value
 
     @property
-    def args(self) -> tuple[Any, ...]:
+    def args(self) -> Operands:
         if StackedPart in map(type, self.raw_args):
             self.raw_args = made(self.raw_args)
         return self.raw_args
 
     @args.setter
-    def args(self, values: tuple[Any, ...]) -> None:
+    def args(self, values: Operands) -> None:
         self.raw_args = values
 
     @property
-    def aux(self) -> tuple[Any, ...]:
+    def aux(self) -> Operands:
         if StackedPart in map(type, self.raw_aux):
             self.raw_aux = made(self.raw_aux)
         return self.raw_aux
 
     @aux.setter
-    def aux(self, values: tuple[Any, ...]) -> None:
+    def aux(self, values: Operands) -> None:
         self.raw_aux = values
 
     def _compute_outputs(self) -> None:
@@ -278,7 +279,7 @@ def spans_devices(op: OpDef, params: Params) -> bool:
     return params.ndev > 1 and not params.use_global_stats
 
 
-def made(values: Sequence[Any]) -> tuple[Any, ...]:
+def made(values: Arrays) -> Operands:
     """Returns contents with arrays in place of entries of stacked arrays."""
     return tuple([v.make() if v.__class__ is StackedPart else v for v in values])
 

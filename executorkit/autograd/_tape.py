@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import Arrays, Operands, Raw
 from ..arrays.handle import Handle
 from ..arrays.random_state import next_key
 from ..arrays.storage import Storage
@@ -122,7 +123,7 @@ def record(
 
 
 def _with_numbers(
-    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: tuple[Any, ...]
+    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: Operands
 ) -> tuple[ResolvedCall, Sequence[Handle], NumberUses | None]:
     """Returns a call with its arrays and numbers; numbers that change between steps are inputs, so
     that they cause no new program."""
@@ -285,7 +286,7 @@ def _compute_at_once(
     train = modes.training
     kinds: list[Any] = []
 
-    def function(*differentiated: Any) -> tuple[Any, ...]:
+    def function(*differentiated: Raw) -> Operands:
         inputs = list(values)
         for i, x in zip(floating, differentiated, strict=True):
             inputs[i] = x
@@ -307,7 +308,7 @@ def _compute_at_once(
     visible = results[: resolved.n_visible]
     outputs = [cls.from_jax(value, context, shared=True) for value in visible]
 
-    def gradients(heads: Sequence[Any]) -> Sequence[Any]:
+    def gradients(heads: Arrays) -> Sequence[Any]:
         heads = [*heads, *[None] * (len(results) - len(heads))]
         cotangents = tuple(
             jnp.zeros(r.shape, r.dtype) if head is None else head.astype(r.dtype)

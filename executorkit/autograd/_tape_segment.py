@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from .._support.annotations import NumberedArrays
 from ..arrays.storage import Storage
 from ..calls.recording import Variable
 from ..context import Context
@@ -97,7 +98,7 @@ class TapeSegment(ABC):
         """Returns the values and leaves that the gradients of some values flow through."""
 
     @abstractmethod
-    def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
+    def gradients(self, heads: NumberedArrays, train_mode: bool) -> Gradients:
         """Returns gradients of leaves for head gradients of values; stores nothing. Without
         ``train_mode`` calls that change states are differentiated as in inference."""
 

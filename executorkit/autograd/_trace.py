@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from .._support.annotations import Raw
 from ..calls.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
 from ..lowering import memoize
 from ..ops import OpDef, Params
@@ -353,7 +354,7 @@ def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
     name = op.train_name
     assert name is not None
 
-    def fn(*arrays: Any, **keywords: Any) -> Any:
+    def fn(*arrays: Raw, **keywords: Any) -> Any:
         values = op.fn(*arrays, **keywords, **{name: True})
         if "use_global_stats" in keywords:
             keywords["use_global_stats"] = True
@@ -372,7 +373,7 @@ def in_inference(op: OpDef) -> OpDef:
     if name is None:
         return op
 
-    def fn(*arrays: Any, **keywords: Any) -> Any:
+    def fn(*arrays: Raw, **keywords: Any) -> Any:
         return op.fn(*arrays, **keywords, **{name: False})
 
     return replace(
@@ -386,7 +387,7 @@ def with_number_inputs(resolved: ResolvedCall, names: tuple[str, ...]) -> Resolv
     op = resolved.op
     inputs = op.inputs(resolved.params)
 
-    def fn(*arrays: Any, **keywords: Any) -> Any:
+    def fn(*arrays: Raw, **keywords: Any) -> Any:
         numbers = dict(zip(names, arrays[len(inputs) :], strict=True))
         params = Params({**keywords, **numbers})
         return op.apply(params, arrays[: len(inputs)])

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Arrays, Operands, Raw, Tree
 from ..arrays.protocol import Producer
 from ..arrays.random_state import wrap_key
 from ..arrays.storage import Storage
@@ -65,8 +66,8 @@ class _Spread:
 
 class _ContextsRun(BoundGraph[Any]):
     def __init__(
-        self, plan: TracePlan, steps: Sequence[PartedStep], arrays: Sequence[Any],
-        states: Sequence[Any], outputs: Sequence[_Spread], targets: Sequence[Any],
+        self, plan: TracePlan, steps: Sequence[PartedStep], arrays: Arrays,
+        states: Arrays, outputs: Sequence[_Spread], targets: Arrays,
     ) -> None:  # fmt: skip
         self.contexts = [step.runnable.context for step in steps]
         self.replicas = Replicas.of(self.contexts)
@@ -93,10 +94,10 @@ class _ContextsRun(BoundGraph[Any]):
     def key_aval(self) -> Any:
         return jax.eval_shape(lambda: wrap_key(jnp.zeros(2, np.uint32)))
 
-    def filled_like(self, array: Any, number: float) -> jax.Array:
+    def filled_like(self, array: Raw, number: float) -> jax.Array:
         return self.replicas.filled(array.shape, array.dtype, number)
 
-    def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
+    def note_step(self, results: Tree, undo: Sequence[Callable[[], object]]) -> None:
         note_joint_step(results, (), undo)
 
 
@@ -154,9 +155,9 @@ class _Combination(NamedTuple):
     """The parts of a combined step; ``values`` are its arguments and auxiliary states."""
 
     run: _ContextsRun
-    values: tuple[tuple[Any, ...], tuple[Any, ...]]
+    values: tuple[Operands, Operands]
     key: Any
-    heads: Sequence[Any]
+    heads: Arrays
 
 
 def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
@@ -225,7 +226,7 @@ class _Rows:
         columns = [
             dict(zip(s.plan.leaves, s.runnable.gradient_targets, strict=True)) for s in self._steps
         ]
-        targets: list[Any] = []
+        targets: list[Raw] = []
         for leaf in self._plan.leaves:
             row = [column[leaf] for column in columns]
             if not self._waits(row):
@@ -243,8 +244,8 @@ class _Rows:
         ]
         contents = [dict(zip(s.plan.state_sources, s.raw_aux, strict=True)) for s in self._steps]
         changed = self._plan.program.backward_state_indices
-        arrays: list[Any] = []
-        values: list[Any] = []
+        arrays: list[Raw] = []
+        values: list[Raw] = []
         for n, source in enumerate(self._plan.state_sources):
             row = [column[source] for column in columns]
             array = replicated(row)
@@ -260,8 +261,8 @@ class _Rows:
         ]
         contents = [dict(zip(s.plan.sources, s.raw_args, strict=True)) for s in self._steps]
         nothing: list[list[Storage]] = [[] for _ in self._steps]
-        arrays: list[Any] = []
-        values: list[Any] = []
+        arrays: list[Raw] = []
+        values: list[Raw] = []
         for source in self._plan.sources:
             array = replicated([column[source] for column in columns])
             row = [column[source] for column in contents]
@@ -283,7 +284,7 @@ class _Rows:
     def heads(self) -> list[Any] | None:
         """Returns head gradients; None if the steps have them for different outputs."""
         columns = [dict(zip(s.plan.outputs, s.heads or (), strict=True)) for s in self._steps]
-        heads: list[Any] = []
+        heads: list[Raw] = []
         for n in self._plan.outputs:
             row = [column.get(n) for column in columns]
             present = [h is not None for h in row]

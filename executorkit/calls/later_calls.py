@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from .._support.annotations import Raw
 from ..arrays.handle import Handle
 from ..arrays.pending import register_pending_owner, unregister_pending_owner
 from ..arrays.protocol import Producer
@@ -51,7 +52,7 @@ def waiting_copy(array: Handle) -> Handle | None:
     return None if copy is None else _view(array, copy)
 
 
-def unwritten(array: Any) -> Any:
+def unwritten(array: Raw) -> Any:
     """Returns an array with the present, or pending, contents, whatever is written later."""
     if isinstance(array, np.ndarray):
         return np.array(array)

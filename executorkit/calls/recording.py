@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from .._support.annotations import Arrays
 from ..arrays.handle import Handle
 from ..context import Context
 from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
@@ -117,11 +118,7 @@ class Recorder(Protocol):
     def record_write(self, array: Handle, value: Handle, covers: bool) -> None: ...
 
     def backward(
-        self,
-        heads: Sequence[Handle],
-        head_grads: Sequence[Any],
-        retain_graph: bool,
-        train_mode: bool,
+        self, heads: Sequence[Handle], head_grads: Arrays, retain_graph: bool, train_mode: bool
     ) -> None: ...
 
 

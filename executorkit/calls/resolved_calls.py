@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Arrays, DType
 from ..arrays.handle import Handle
 from ..errors import DTypeError, DynamicShapeError, MXNetError, ShapeError, explain
 from ..lowering import call_results
@@ -138,7 +139,7 @@ def _as_texts(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple([(k, to_text(v)) for k, v in attrs.items()])
 
 
-def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
+def check_inputs(op: OpDef, p: Params, arrays: Arrays) -> None:
     """Applies the operator's own rules to the inputs; errors name the wrong input."""
     names = op.inputs(p)
     if len(names) != len(arrays):
@@ -191,7 +192,7 @@ def check_targets(
 
 
 @contextmanager
-def call_errors(op: OpDef, p: Params, arrays: Sequence[Any]) -> Iterator[None]:
+def call_errors(op: OpDef, p: Params, arrays: Arrays) -> Iterator[None]:
     """Makes errors of an operator's function name the operator and its inputs."""
     try:
         yield
@@ -205,15 +206,15 @@ def call_errors(op: OpDef, p: Params, arrays: Sequence[Any]) -> Iterator[None]:
         raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error
 
 
-def _dtypes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+def _dtypes(names: Sequence[str], arrays: Arrays) -> dict[str, Any]:
     return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
 
 
-def _shapes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+def _shapes(names: Sequence[str], arrays: Arrays) -> dict[str, Any]:
     return {n: a.shape for n, a in zip(names, arrays, strict=True)}
 
 
-def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
+def describe_inputs(op: OpDef, p: Params, arrays: Arrays) -> str:
     names = op.inputs(p)
     names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
     return ", ".join(
@@ -250,7 +251,7 @@ def split_numbers(
 
 
 @lru_cache(maxsize=64)
-def is_floating(dtype: Any) -> bool:
+def is_floating(dtype: DType) -> bool:
     return jnp.issubdtype(dtype, jnp.floating)
 
 

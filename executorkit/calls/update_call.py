@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._support.annotations import Raw, Tree
 from ..arrays.protocol import PendingValue
 
 
@@ -15,9 +16,9 @@ class UpdateCall:
     def __init__(
         self,
         update: Any,
-        state: Any,
+        state: Tree,
         hyperparams: Sequence[float],
-        key_data: Any,
+        key_data: Raw,
         undo: Callable[[], object] = lambda: None,
     ) -> None:
         #: ``update(weights, grads, state, hyperparams, key_data) -> new weights, new state``, pure

@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Arrays, Operands, Raw
 from ..arrays.handle import Handle
 from ..arrays.random_state import next_key, next_key_data
 from ..arrays.storage import Storage
@@ -156,7 +157,7 @@ def run(
 
 def _compute(
     resolved: ResolvedCall,
-    numbers: tuple[Any, ...],
+    numbers: Operands,
     key: Any,
     values: Sequence[jax.Array],
     device: Device | None,
@@ -288,7 +289,7 @@ def _from_host_plan(
     plan = function.host_plans.get(key) or _plan_of_shapes(function, resolved, key)
     if plan is None or not interpreter_enabled():
         return None
-    operands: list[Any] = []
+    operands: list[Raw] = []
     for number in numbers:
         if number.__class__ is not float:
             return None
@@ -400,7 +401,7 @@ def _context(ctx: Any) -> Context:
 # -- compiled functions ------------------------------------------------------------------------
 
 
-def function_of(key: tuple[Any, ...]) -> CompiledFunction:
+def function_of(key: Operands) -> CompiledFunction:
     return _functions.get_or_make(key, lambda: _jitted(*key))
 
 
@@ -408,7 +409,7 @@ def _shapes_and_types(*arrays: Any) -> HostKey:
     return tuple([(x.shape, x.dtype) for x in arrays])
 
 
-def _host_key(args: tuple[Any, ...]) -> HostKey | None:
+def _host_key(args: Operands) -> HostKey | None:
     key, numbers, *arrays = args
     if key is not None or not arrays or not all(number.__class__ is float for number in numbers):
         return None
@@ -420,7 +421,7 @@ def _jitted(
 ) -> CompiledFunction:
     params = Params(key)
 
-    def run(prng_key: Any, numbers: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
+    def run(prng_key: Any, numbers: Operands, *arrays: Any) -> Operands:
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
         check_inputs(op, params, arrays)
         with call_errors(op, params, arrays):
@@ -442,7 +443,7 @@ def _jitted(
 
 
 def forward(
-    resolved: ResolvedCall, train: bool, key: Any, values: Sequence[Any], on_host: bool
+    resolved: ResolvedCall, train: bool, key: Any, values: Arrays, on_host: bool
 ) -> Sequence[Any]:
     function = function_of(resolved.train_key if train else resolved.key)
     if on_host and key is None and interpreter_enabled():
@@ -458,8 +459,8 @@ def backward(
     op: OpDef,
     positions: tuple[int, ...],
     key: Any,
-    heads: tuple[Any, ...],
-    values: Sequence[Any],
+    heads: Operands,
+    values: Arrays,
     on_host: bool,
 ) -> Sequence[Any]:
     """Returns gradients of the inputs at ``positions`` for head gradients of floating outputs;
@@ -474,14 +475,14 @@ def backward(
     return function(key, heads, *values)
 
 
-def _gradient_host_key(args: tuple[Any, ...]) -> HostKey | None:
+def _gradient_host_key(args: Operands) -> HostKey | None:
     key, heads, *values = args
     return None if key is not None else _shapes_and_types(*heads, *values)
 
 
 def _gradient(op: OpDef, params: Params, positions: tuple[int, ...]) -> CompiledFunction:
-    def gradient(key: Any, heads: tuple[Any, ...], *values: Any) -> tuple[Any, ...]:
-        def floating_outputs(*differentiated: Any) -> tuple[Any, ...]:
+    def gradient(key: Any, heads: Operands, *values: Any) -> Operands:
+        def floating_outputs(*differentiated: Any) -> Operands:
             inputs = list(values)
             for i, x in zip(positions, differentiated, strict=True):
                 inputs[i] = x

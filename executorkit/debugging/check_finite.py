@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .._support.annotations import Arrays, Function, Operands, Raw
 from ..context import Device
 from ..lowering import Graph, GraphStep, node_key, resolved_params, walk
 from ..ops import OpDef, Params
@@ -37,7 +38,7 @@ class NodewiseValues:
         The ranges of the gradients of values with several readers, whose gradients were added.
     """
 
-    values: list[Any]
+    values: list[Raw]
     ranges: list[Range]
     avals: dict[int, jax.ShapeDtypeStruct] = field(default_factory=dict)
     gradients: dict[int, Any] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class NodewiseRun:
         self._inputs: dict[int, list[Any]] = {}
 
     def forward(
-        self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, for_backward: bool
+        self, args: Arrays, aux: Arrays, key: Any, train: bool, for_backward: bool
     ) -> NodewiseValues:
         """Computes all values; drops those without a later reader unless ``for_backward``."""
         graph = self._graph
@@ -94,12 +95,7 @@ class NodewiseRun:
         return traced
 
     def backward(
-        self,
-        traced: NodewiseValues,
-        heads: Sequence[Any],
-        argnums: Sequence[int],
-        key: Any,
-        train: bool,
+        self, traced: NodewiseValues, heads: Arrays, argnums: Sequence[int], key: Any, train: bool
     ) -> None:
         """Computes gradients through the nodes on the way to the arguments in ``argnums``.
         ``heads`` are gradients of the graph's outputs, None for a missing one."""
@@ -184,7 +180,7 @@ def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
 
 
 @lru_cache(maxsize=128)
-def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
+def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Function:
     params = Params(key)
 
     def forward(prng: object, *inputs: object) -> Any:
@@ -197,7 +193,7 @@ def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Calla
 @lru_cache(maxsize=128)
 def _backward_function(
     op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
-) -> Callable[..., Any]:
+) -> Function:
     params = Params(key)
     loss = op.loss(params)
 
@@ -229,7 +225,7 @@ def _backward_function(
     return backward
 
 
-def _cotangent(gradient: Any, result: Any) -> Any:
+def _cotangent(gradient: Raw, result: Any) -> Any:
     if not jnp.issubdtype(result.dtype, jnp.inexact):
         return jnp.zeros(result.shape, jax.dtypes.float0)
     return jnp.zeros_like(result) if gradient is None else gradient
@@ -246,18 +242,18 @@ class StepSnapshot:
     """The inputs of a forward, and the head gradients of the backward after it (``heads``, None if
     unknown). ``updated`` is True if the parameters are already updated by the program."""
 
-    args: tuple[Any, ...]
-    aux: tuple[Any, ...]
+    args: Operands
+    aux: Operands
     key: Any
     train: bool
-    heads: Sequence[Any] | None
+    heads: Arrays | None
     updated: bool = False
 
 
 class FiniteAnalysis:
     """The ranges of one run, and the nodes that made a NaN or an infinity."""
 
-    def __init__(self, graph: Graph, heads: Sequence[Any]) -> None:
+    def __init__(self, graph: Graph, heads: Arrays) -> None:
         self.graph = graph
         self.names: dict[int, str] = {i: node.name for node, i in graph.variables}
         for step in graph.steps:

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from .._support.annotations import Arrays, Raw
 from ..calls.rollback import complete
 from ..errors import InputTypeError, UnknownNameError
 from ..jax_internals import in_x64
@@ -28,7 +29,7 @@ def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -
     output. ``kinds`` are the classes of a single array.
     """
     if out_grads is None:
-        heads: list[Any] = []
+        heads: list[Raw] = []
     elif isinstance(out_grads, kinds):
         heads = [out_grads]
     elif isinstance(out_grads, Mapping):
@@ -78,9 +79,7 @@ def needs_head_gradients(runnable: Runnable[NDArray]) -> tuple[bool, ...]:
     return runnable.program.needs_head_gradient(args, aux, key)
 
 
-def check_head_gradients(
-    heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]
-) -> None:
+def check_head_gradients(heads: Arrays, names: Sequence[str], needed: Sequence[bool]) -> None:
     """Raises UnknownNameError for an output whose head gradient is needed and missing."""
     for head, name, need in zip(heads, names, needed, strict=True):
         if head is None and need:
@@ -114,7 +113,7 @@ def _with_moving_statistics(graph: Graph) -> Graph:
 
 @in_x64
 def backward_in_inference(
-    runnable: Runnable[NDArray], program: Program, step: PendingStep, heads: Sequence[Any]
+    runnable: Runnable[NDArray], program: Program, step: PendingStep, heads: Arrays
 ) -> None:
     """Computes the gradients of a step's arguments by ``program``, and stores or adds them.
 

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from .. import ndarray
+from .._support.annotations import Arrays
 from ..arrays.random_state import next_key, next_key_data
 from ..arrays.values import to_device
 from ..calls.recording import Variable, check_unrecorded, modes
@@ -127,7 +128,7 @@ class CachedOp:
 
     _register_op_hook = register_op_hook  # MXNet's name
 
-    def _check(self, arrays: Sequence[Any]) -> None:
+    def _check(self, arrays: Arrays) -> None:
         variables = self._variables
         contexts = set()
         for node, x in zip(variables, arrays, strict=False):
@@ -158,7 +159,7 @@ class CachedOp:
                 retain_freed_memory(self._graph, inferred)
             self._checked.add(types)
 
-    def _sorted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def _sorted(self, arrays: Arrays) -> tuple[list[Any], list[Any]]:
         by_node = dict(zip(self._variables, arrays, strict=True))
         return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
 
@@ -245,7 +246,7 @@ class CachedOp:
         moved = [jax.device_put(x, context.device) for x in contents]
         return moved if key is not None else memoize(self._constants, place, moved)
 
-    def _report(self, step: GraphStep, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _report(self, step: GraphStep, inputs: Arrays, outputs: Arrays) -> None:
         node, operator = step.node, step.op.name
         if self._hook_has_inputs:
             for name, x in zip(operator_input_names(step), inputs, strict=True):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from .._support.annotations import Arrays, Raw
 from ..arrays.protocol import Producer
 from ..display import (
     Cell,
@@ -50,7 +51,7 @@ NOT_STORED = "a Step stores none"
 class SectionEntry(NamedTuple):
     name: str
     columns: Sequence[str]
-    contents: Any
+    contents: Raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +130,14 @@ def _table(section: Section, rows: Sequence[Sequence[Cell]]) -> Part:
     return Fold(f"{section.title} ({len(rows)})", inner, opened)
 
 
-def memory_summary(arrays: Sequence[Any]) -> str:
+def memory_summary(arrays: Arrays) -> str:
     """Describes arrays or replicated arrays, as in ``11 arrays, 25.6 M elements, 97.7 MiB``."""
     sizes = [prod(a.shape) for a in arrays]
     n_bytes = sum(n * jax.numpy.dtype(a.dtype).itemsize for n, a in zip(sizes, arrays, strict=True))
     return f"{len(arrays)} arrays, {scaled(sum(sizes))} elements, {scaled(n_bytes, 'B', 1024)}"
 
 
-def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
+def value_shapes(graph: Graph, arrays: Arrays) -> dict[Any, tuple[int, ...] | None]:
     """Returns the shapes of a bound graph's values by node and number of the output."""
     names = [*graph.arg_names, *graph.aux_names]
     dtypes = {n: jax.numpy.dtype(a.dtype).name for n, a in zip(names, arrays, strict=True)}

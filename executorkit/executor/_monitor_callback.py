@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 
+from .._support.annotations import Arrays, Operands
 from ..context import Context
 from ..lowering import Graph, GraphStep
 from ..ndarray import NDArray
@@ -55,14 +56,14 @@ class MonitorCallback:
             for k, name in enumerate(node.output_names):
                 self._report(name, values[step.first_output + k])
 
-    def observe_backward(self, pending: PendingStep, heads: Sequence[Any]) -> None:
+    def observe_backward(self, pending: PendingStep, heads: Arrays) -> None:
         observation = program_for(self.graph, self.argnums).observation
         names = observation.input_gradient_names(self.graph)
         gradients = observation.backward[pending.train](*self._inputs_of(pending, heads))
         for name, gradient in zip(names, gradients, strict=True):
             self._report(name, gradient)
 
-    def _inputs_of(self, pending: PendingStep, *heads: Any) -> tuple[Any, ...]:
+    def _inputs_of(self, pending: PendingStep, *heads: Any) -> Operands:
         arrays = (pending.args, pending.aux, pending.key, *heads)
         return jax.device_put(arrays, self.context.device) if self.gather else arrays
 

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._support.annotations import Arrays, Key, Operands, Tree
 from ..arrays.protocol import PendingValue, Producer
 from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
@@ -39,7 +40,7 @@ class Waiting:
     __slots__ = ("failed",)
 
     residuals = None
-    backward_states: Sequence[Any] = ()
+    backward_states: Arrays = ()
     heads = None
     updated = False
 
@@ -51,10 +52,10 @@ class Computed(NamedTuple):
     """Outputs are stored, and gradients if backward was called: nothing waits."""
 
     #: The values that backward needs, where forward has run by itself.
-    residuals: Any = None
+    residuals: Tree = None
     #: The auxiliary states that backward stores or has stored, where they were computed.
-    backward_states: Sequence[Any] = ()
-    heads: Sequence[Any] | None = None
+    backward_states: Arrays = ()
+    heads: Arrays | None = None
     #: True if ``args`` holds the parameters after an update that was a part of the program.
     updated: bool = False
 
@@ -65,10 +66,10 @@ class Backward:
 
     #: The state in which backward was called.
     before: Waiting | Computed
-    heads: Sequence[Any]
+    heads: Arrays
     #: For each gradient the contents that it is added to (``grad_req='add'``) or None; empty if all
     #: replace the former contents.
-    accumulated: tuple[Any, ...]
+    accumulated: Operands
     #: True if auxiliary states have changed since forward, by an earlier backward for instance.
     states_written: bool
     #: The number that losses are multiplied by; None for 1.
@@ -86,10 +87,10 @@ class Storing(NamedTuple):
     """
 
     backward: Backward
-    outputs: Sequence[Any] | None
-    forward_states: Sequence[Any]
-    backward_states: Sequence[Any]
-    grads: Sequence[Any]
+    outputs: Arrays | None
+    forward_states: Arrays
+    backward_states: Arrays
+    grads: Arrays
 
 
 _WAITING, _COMPUTED = Waiting(), Computed()
@@ -115,7 +116,7 @@ class PendingStep(UpdatableStep):
     copies = False
 
     def __init__(
-        self, runnable: Runnable[Any], train: bool, key: Any = None, inputs: Any = None
+        self, runnable: Runnable[Any], train: bool, key: Key = None, inputs: Any = None
     ) -> None:
         self.runnable = runnable
         self.train = train
@@ -197,7 +198,7 @@ class PendingStep(UpdatableStep):
         self.store_outputs(outputs, states, computed)
 
     def store_outputs(
-        self, outputs: Sequence[Any], forward_states: Sequence[Any], state: Any = _COMPUTED
+        self, outputs: Arrays, forward_states: Arrays, state: Tree = _COMPUTED
     ) -> None:
         runnable = self.runnable
         for buffer, value in zip(runnable.buffers.outputs, outputs, strict=True):
@@ -217,7 +218,7 @@ class PendingStep(UpdatableStep):
     def needs_head_gradients(self) -> tuple[bool, ...]:
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
-    def backward(self, heads: Sequence[Any], scale: Any = None) -> None:
+    def backward(self, heads: Arrays, scale: Any = None) -> None:
         """Defers this step's gradients to the runnable's targets, for losses times ``scale``."""
         runnable = self.runnable
         if not runnable.program.argnums:
@@ -344,7 +345,7 @@ class PendingStep(UpdatableStep):
         grads = update.run_backward(self, before.residuals, state.heads, state.accumulated)
         return Storing(state, None, (), before.backward_states, grads)
 
-    def _store_states(self, backward: Backward, backward_states: Sequence[Any]) -> None:
+    def _store_states(self, backward: Backward, backward_states: Arrays) -> None:
         for n, value in zip(self.backward_state_indices, backward_states, strict=True):
             array = self.runnable.aux_arrays[n]
             # After a failure they hold the old contents; the step may have been tried again.

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from .._support.annotations import Arrays, Operands, Tree
 from ..errors import MXNetError
 from ..ndarray import NDArray
 from ..program import CompiledFunction, Precompilation, ProgramCall
@@ -42,7 +43,7 @@ class PrecompileSpec(NamedTuple):
             return
         needed = program.needs_head_gradient(args, aux, key)
         heads = tuple(o if need else None for o, need in zip(outputs, needed, strict=True))
-        accumulated: tuple[Any, ...] = ()
+        accumulated: Operands = ()
         if True in runnable.accumulate:
             added = enumerate(zip(program.argnums, runnable.accumulate, strict=True))
             accumulated = tuple(
@@ -64,10 +65,10 @@ class _TrainStep(NamedTuple):
     """A compiled train step and its avals; donated ones are None in ``args`` and ``aux``."""
 
     function: CompiledFunction
-    donated: Any
-    args: Sequence[Any]
-    aux: Sequence[Any]
-    replicated: tuple[Any, ...]
+    donated: Tree
+    args: Arrays
+    aux: Arrays
+    replicated: Operands
 
 
 def _last_train_step(
@@ -90,7 +91,7 @@ def _shape_and_dtype(array: jax.ShapeDtypeStruct) -> tuple[tuple[int, ...], str]
     return array.shape, array.dtype.name
 
 
-def _where_present(mask: Sequence[Any], arrays: AbstractArrays) -> tuple[Any, ...]:
+def _where_present(mask: Sequence[Any], arrays: AbstractArrays) -> Operands:
     return tuple(None if m is None else a for m, a in zip(mask, arrays, strict=True))
 
 

@@ -1,10 +1,11 @@
 """Snapshots of an executor's last step, for ``check_finite``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 
+from .._support.annotations import Arrays
 from ..context import Context, Device
 from ..debugging import StepSnapshot, complete_snapshot
 from ..lowering import Graph, GraphStep, placements
@@ -26,7 +27,7 @@ def last_snapshot(
 
 
 def step_snapshot(
-    runnable: Runnable[Any], step: PendingStep | None, heads: Sequence[Any] | None
+    runnable: Runnable[Any], step: PendingStep | None, heads: Arrays | None
 ) -> StepSnapshot:
     if step is not None:
         heads = heads or step.heads

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
+from .._support.annotations import Arrays, Key, Operands, Raw, Tree
 from ..arrays.handle import buffer_of
 from ..arrays.protocol import PendingValue, Producer
 from ..calls.update_call import UpdateCall
@@ -21,9 +22,9 @@ class Snapshot(Producer, Protocol):
 
     runnable: Runnable[Any]
     train: bool
-    args: tuple[Any, ...]
-    aux: tuple[Any, ...]
-    key: Any
+    args: Operands
+    aux: Operands
+    key: Key
 
     @property
     def backward_state_indices(self) -> tuple[int, ...]: ...
@@ -60,7 +61,7 @@ class _AttachedUpdate(NamedTuple):
     spec: UpdateSpec
     call: UpdateCall
     cells: list[PendingValue]
-    state: Any
+    state: Tree
 
 
 class PendingUpdate:
@@ -80,7 +81,7 @@ class PendingUpdate:
         self._keep_gradients = keep_gradients
         self._updates: list[_AttachedUpdate] = []
         self._donated: Donated | None = None
-        self.results: list[Any] = []
+        self.results: list[Raw] = []
 
     @property
     def n_targets(self) -> int:
@@ -119,7 +120,7 @@ class PendingUpdate:
             update.call.attached = False
             update.call.undo()
 
-    def run(self, step: Snapshot, heads: Sequence[Any], accumulated: tuple[Any, ...]) -> Any:
+    def run(self, step: Snapshot, heads: Arrays, accumulated: Operands) -> Any:
         """Runs forward, backward and the updates, unless done; returns the auxiliary states that
         backward changes, the outputs, the states that forward changes, and the gradients.
 
@@ -145,7 +146,7 @@ class PendingUpdate:
         return states, *others
 
     def run_backward(
-        self, step: Snapshot, residuals: Any, heads: Sequence[Any], accumulated: tuple[Any, ...]
+        self, step: Snapshot, residuals: Tree, heads: Arrays, accumulated: Operands
     ) -> Sequence[Any]:
         """Runs backward and the updates, unless done; returns the gradients.
 
@@ -178,11 +179,11 @@ class PendingUpdate:
         key_data = tuple([u.call.key_data for u in self._updates])
         return key_data, np.array(hyperparams, np.float64)
 
-    def _operands(self, step: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
+    def _operands(self, step: Snapshot) -> tuple[Operands, Operands, Donated]:
         """Returns the arguments and auxiliary states without the donated ones, and these."""
         argnums = step.runnable.program.argnums
-        args: list[Any] = list(step.args)
-        aux: list[Any] = list(step.aux)
+        args: list[Raw] = list(step.args)
+        aux: list[Raw] = list(step.aux)
         weights, states, aux_states = [], [], []
         for update in self._updates:
             weights.append(tuple([args[argnums[k]] for k in update.spec.targets]))
@@ -215,9 +216,9 @@ class PendingUpdate:
                 cell.set_result(step, value)
         self._take(step, new_weights if self._donates_weights else (), new_aux)
 
-    def _take(self, step: Snapshot, weights: Sequence[Any], aux_states: Sequence[Any]) -> None:
-        args: list[Any] = list(step.args)
-        aux: list[Any] = list(step.aux)
+    def _take(self, step: Snapshot, weights: Arrays, aux_states: Sequence[Any]) -> None:
+        args: list[Raw] = list(step.args)
+        aux: list[Raw] = list(step.aux)
         argnums = step.runnable.program.argnums
         for update, values in zip(self._updates, weights, strict=False):
             for k, value in zip(update.spec.targets, values, strict=True):

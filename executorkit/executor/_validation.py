@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from .._support.annotations import Arrays
 from ..arrays.values import FittedValue, fit
 from ..context import Context
 from ..display import many
@@ -195,7 +196,7 @@ def is_input_name(name: str) -> bool:
     return name.endswith(("data", "label"))
 
 
-def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
+def dict_by_name(names: Sequence[str], arrays: Arrays, what: str) -> dict[str, Any]:
     by_name = dict(zip(names, arrays, strict=True))
     if len(by_name) != len(names):
         problem = f"{what} share a name: {', '.join(map(repr, _repeated(names)))}"

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
+from .._support.annotations import Arrays, Key, Operands, Tree
 from ..arrays.handle import buffer_of
 from ..arrays.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..arrays.protocol import PendingValue
@@ -77,7 +78,7 @@ class Runnable(ABC, Generic[Value]):
         """Positions of the arguments that change from call to call, for prepared inference."""
         return frozenset()
 
-    def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
+    def infer(self, args: Arrays, aux: Arrays, key: Key) -> Any:
         """Runs inference: the outputs, and the auxiliary states that forward changes."""
         return self.program.infer[False](args, aux, key)
 
@@ -95,7 +96,7 @@ class Runnable(ABC, Generic[Value]):
         """Returns an update of these weights in the program, given the leaves of its state."""
         return update
 
-    def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
+    def note_step(self, results: Tree, undo: Sequence[Callable[[], object]]) -> None:
         """Notes the results of a step of all processes; ``undo`` takes its counts back."""
 
     @property
@@ -107,13 +108,13 @@ class Runnable(ABC, Generic[Value]):
 
     # -- gradients that are added, and several with one target; programs know nothing of requests --
 
-    def accumulated_gradients(self) -> tuple[Any, ...]:
+    def accumulated_gradients(self) -> Operands:
         targets = enumerate(zip(self.gradient_targets, self.accumulate, strict=True))
         adds = [t.value if a and k not in self.duplicate_targets else None for k, (t, a) in targets]
         return tuple(adds)
 
     @in_x64
-    def final_gradients(self, grads: Sequence[Any]) -> Sequence[Any]:
+    def final_gradients(self, grads: Arrays) -> Sequence[Any]:
         """Returns the gradients; an array that is the target of several arguments has its final
         contents in each position."""
         targets = self.gradient_targets

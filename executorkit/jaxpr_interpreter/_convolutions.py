@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._support.annotations import Raw
 from ._helper_threads import THREADS, parts, run_all
 from ._linear_algebra import divided_product, product_dtype
 from ._rules import Call, Kernel, in_float32, rule
@@ -89,7 +90,7 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     return convolve
 
 
-def _by_parts(conv: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int, axis: int) -> Any:
+def _by_parts(conv: Kernel, x: Raw, kernel: Any, geometry: _Geometry, count: int, axis: int) -> Any:
     pairs = zip(np.split(x, count, axis), np.split(kernel, count), strict=True)
     return np.concatenate([conv(part, weights, geometry) for part, weights in pairs], 1)
 
@@ -131,7 +132,7 @@ def _pieces(batch: int, rows: int, row_bytes: int) -> list[tuple[slice, slice]]:
     return [(slice(i, i + 1), slice(k, k + count)) for i in range(batch) for k in starts]
 
 
-def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
+def _by_channels_first(x: Raw, kernel: Any, geometry: _Geometry) -> Any:
     batch, outputs = x.shape[0], kernel.shape[0]
     weights = kernel.reshape(outputs, -1)
     pixels = math.prod(geometry.out)
@@ -155,7 +156,7 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     return result.reshape(batch, outputs, *geometry.out)
 
 
-def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
+def _by_channels_last(x: Raw, kernel: Any, geometry: _Geometry) -> Any:
     batch, outputs = x.shape[0], kernel.shape[0]
     rank = len(geometry.out)
     last = (*range(2, 2 + rank), 1)

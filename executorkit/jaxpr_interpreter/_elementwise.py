@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Raw
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 from ._shapes import in_order
 
@@ -299,7 +300,7 @@ def _saturating(source: Any, target: Any) -> Kernel:
     wide = np.dtype(np.float32) if is_small_float(source) else source
     below, above = wide.type(info.min), wide.type(2.0 ** (info.bits - (target.kind == "i")))
 
-    def convert(x: Any) -> np.ndarray:
+    def convert(x: Raw) -> np.ndarray:
         x = x.astype(wide, copy=False)
         inside = (x >= below) & (x < above)
         if inside.all():

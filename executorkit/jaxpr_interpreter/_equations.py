@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from .._support.annotations import Arrays
 from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
 from ..jaxprs import FlatProgram, Flattener, FlatValue, Trait, needed, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
@@ -210,7 +211,7 @@ def _flat(param: object) -> Any:
     return flattened(param) if isinstance(param, ClosedJaxpr | Jaxpr) else param
 
 
-def _expanded(primitive: Any, params: Mapping[str, Any], ins: Sequence[Any]) -> ClosedJaxpr:
+def _expanded(primitive: Any, params: Mapping[str, Any], ins: Arrays) -> ClosedJaxpr:
     arguments = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in ins]
     return jax.make_jaxpr(partial(primitive.impl, **params))(*arguments)
 

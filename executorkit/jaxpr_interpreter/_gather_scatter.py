@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Raw
 from ._reductions import MONOIDS, argsort
 from ._rules import Aval, Call, Kernel, is_floating, is_small_float, rule
 
@@ -82,7 +83,7 @@ class Windows:
 
     @staticmethod
     def _grid(sizes: tuple[int, ...], strides: Sequence[int]) -> Any:
-        total: Any = np.zeros(sizes, np.int64)
+        total: Raw = np.zeros(sizes, np.int64)
         for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
             if size > 1:
                 column = [1] * len(sizes)
@@ -198,7 +199,7 @@ def _scatter(call: Call) -> Kernel | None:
     drop = mode != "CLIP"
     small = combine is not None and is_small_float(operand.dtype)
 
-    def scatter(x: Any, indices: np.ndarray, updates: Any) -> np.ndarray:
+    def scatter(x: Raw, indices: np.ndarray, updates: Any) -> np.ndarray:
         result = np.array(x, np.float32 if small else None, order="C")
         if not updates.size or not x.size:
             return result.astype(operand.dtype, copy=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import DType, Raw
 from ._helper_threads import MIN_MULTIPLICATIONS, THREADS, parts, run_all
 from ._rules import Call, Kernel, is_small_float, rule
 
@@ -13,7 +14,7 @@ from ._rules import Call, Kernel, is_small_float, rule
 _TILE = 16
 
 
-def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype:
+def product_dtype(dtype: DType, other: Any, result: Any, terms: int) -> np.dtype:
     """Returns the dtype in which BLAS computes sums of ``terms`` products exactly enough: float32
     for small floats, as XLA does, and for integers whose sums are exact."""
     if is_small_float(dtype) or is_small_float(other):
@@ -63,7 +64,7 @@ def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel
     return (lambda x, y: x @ y.T) if turn_right else np.matmul
 
 
-def divided_product(x: Any, y: Any, out: Any = None) -> Any:
+def divided_product(x: Raw, y: Raw, out: Any = None) -> Any:
     rows, terms = x.shape
     columns = y.shape[1]
     if out is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._support.annotations import Arrays, Raw
 from ._rules import KEY, Aval, Kernel
 from ._shapes import in_order
 from .blas_threads import single_threaded_products
@@ -46,7 +47,7 @@ class Plan:
     steps: list[PlanStep]
     inputs: list[PlanInput]
     results: list[PlanResult]
-    constants: list[Any]
+    constants: list[Raw]
     #: Sorted names of unsupported primitives, effects and dtypes; only a plan without any may run.
     uncovered: tuple[str, ...]
     #: Estimated seconds of one run.
@@ -77,7 +78,7 @@ class Plan:
         ]
         return replace(self, results=results, estimate=estimate, large_products=False)
 
-    def run(self, args: Sequence[Any]) -> list[np.ndarray]:
+    def run(self, args: Arrays) -> list[np.ndarray]:
         """Computes the results for NumPy arrays of the jaxpr's shapes and dtypes.
 
         Typed keys are passed and returned as key data (``uint32[..., 2]``). Every result is a new
@@ -146,7 +147,7 @@ class NestedKernel:
         raise NotImplementedError
 
 
-def execute(steps: list[PlanStep], values: list[Any]) -> None:
+def execute(steps: list[PlanStep], values: list[Raw]) -> None:
     read = values.__getitem__
     for kernel, ins, out, dead in steps:
         result = kernel(*map(read, ins))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Raw
 from ..jax_internals import ClosedJaxpr
 from ..jaxprs import Trait, flops, primitives_with
 from ._equations import Equation, FlatJaxpr, flattened
@@ -65,7 +66,7 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
             overwrites = overwrites or kernel is not plain
         out = equation.outputs if equation.several else equation.outputs[0]
         steps.append(PlanStep(kernel, equation.inputs, out, dead))
-    constants: list[Any] = [None] * len(avals)
+    constants: list[Raw] = [None] * len(avals)
     for i, x in constants_of.items():
         constants[i] = x
     read = {*results, *(i for e in live for i in e.inputs)}

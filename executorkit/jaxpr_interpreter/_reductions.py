@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import DType
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
 _ASSOCIATIVE = {
@@ -52,7 +53,7 @@ def _reduce(call: Call) -> Kernel:
     return lambda x: reduce(x, axis=axes)
 
 
-def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Kernel:
+def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Kernel:
     """Reduces leading axes of floats by matrix products: NumPy would add rows, and lose digits."""
     count = len(axes)
     rows, rest = math.prod(shape[:count]), shape[count:]

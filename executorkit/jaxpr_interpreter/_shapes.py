@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Raw
 from ._rules import Call, Kernel, rule
 
 #: Maximum number of elements of a broadcast number that is written out.
@@ -121,7 +122,7 @@ def _iota(call: Call) -> Kernel | None:
 rule("empty", "empty2", fresh=True)(lambda call: partial(np.zeros, call.shape, call.dtype))
 
 
-def padded(x: Any, value: Any, config: Any) -> Any:
+def padded(x: Raw, value: Any, config: Any) -> Any:
     """Pads by (low, high, interior) of each axis; negative edges cut elements off."""
     shape, target, source = [], [], []
     for size, (low, high, interior) in zip(x.shape, config, strict=True):

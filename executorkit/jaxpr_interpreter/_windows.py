@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Operands, Raw
 from ._reductions import WINDOWS, monoid_of
 from ._rules import Call, Kernel, in_float32, is_small_float, rule
 from ._shapes import padded
@@ -14,11 +15,11 @@ from ._shapes import padded
 _SLICES_LIMIT = 24
 
 
-def _along(rank: int, axis: int, index: object) -> tuple[Any, ...]:
+def _along(rank: int, axis: int, index: object) -> Operands:
     return (slice(None),) * axis + (index,) + (slice(None),) * (rank - axis - 1)
 
 
-def _reduced_windows(x: Any, ufunc: Any, params: Any) -> Any:
+def _reduced_windows(x: Raw, ufunc: Any, params: Any) -> Any:
     names = ("window_dimensions", "window_strides", "window_dilation")
     for axis, (size, stride, gap) in enumerate(zip(*(params[name] for name in names), strict=True)):
         if size == 1 and stride == 1:
@@ -124,7 +125,7 @@ def _select_and_scatter_add(call: Call) -> Kernel | None:
     )
     wide = np.dtype(np.float32) if is_small_float(call.dtype) else call.dtype
 
-    def scatter(heads: Any, x: Any) -> np.ndarray:
+    def scatter(heads: Any, x: Raw) -> np.ndarray:
         winner = offsets.selected(x, compare)
         total = np.zeros(offsets.inside.shape, wide)
         heads = heads.astype(wide, copy=False)

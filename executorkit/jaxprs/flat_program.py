@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from .._support.annotations import DType, Operands, Raw
 from ..jax_internals import ClosedJaxpr, Primitive
 from .flatten import Flattener, needed
 
@@ -21,7 +22,7 @@ class FlatValue:
     """An array of a flat program; ``constant`` holds known contents."""
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
     constant: Any = None
 
     @property
@@ -44,7 +45,7 @@ class Operation:
     compute: Callable[..., Sequence[Any]]
     inputs: tuple[FlatValue, ...]
     outputs: tuple[FlatValue, ...]
-    scopes: tuple[Any, ...] = ()
+    scopes: Operands = ()
     has_effects: bool = False
 
     @property
@@ -65,7 +66,7 @@ class FlatProgram:
         self.outputs = tuple(outputs)
         self.operations = needed(operations, self.outputs)
 
-    def __call__(self, *arrays: object) -> tuple[Any, ...]:
+    def __call__(self, *arrays: object) -> Operands:
         contents: dict[FlatValue, Any] = dict(zip(self.inputs, arrays, strict=True))
 
         def read(value: FlatValue) -> Any:
@@ -100,7 +101,7 @@ class _Operations(Flattener[FlatValue]):
     def values(self, variables: Sequence[Any]) -> list[FlatValue]:
         return [FlatValue(v.aval.shape, v.aval.dtype) for v in variables]
 
-    def constant(self, aval: Any, contents: Any) -> FlatValue:
+    def constant(self, aval: Any, contents: Raw) -> FlatValue:
         if not isinstance(contents, jax.Array | np.ndarray):
             contents = np.asarray(contents, aval.dtype)
         return FlatValue(aval.shape, aval.dtype, contents)
@@ -121,6 +122,6 @@ class _Operations(Flattener[FlatValue]):
         return outputs
 
 
-def _bind(primitive: Any, params: Mapping[str, Any], *arrays: Any) -> Sequence[Any]:
+def _bind(primitive: Any, params: Mapping[str, Any], *arrays: Raw) -> Sequence[Any]:
     results = primitive.bind(*arrays, **params)
     return results if primitive.multiple_results else (results,)

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from .._support.annotations import Operands
 from ..jax_internals import ClosedJaxpr, Literal
 
 #: Primitives that call a jaxpr with all of their inputs, and do nothing else where no derivative is
@@ -33,7 +34,7 @@ class Flattener(Generic[Value]):
 
     def __init__(self, platform: str | None = None) -> None:
         self.platform = platform
-        self.scopes: tuple[Any, ...] = ()
+        self.scopes: Operands = ()
 
     def constant(self, aval: object, contents: object) -> Value:
         """Returns the value of a constant."""

@@ -9,6 +9,8 @@ from enum import Flag, auto
 from math import log2, prod
 from typing import Any, NamedTuple
 
+from .._support.annotations import Arrays
+
 #: ``(params, avals of the inputs, avals of the outputs) -> operations``.
 _Flops = Callable[[Mapping[str, Any], Sequence[Any], Sequence[Any]], float]
 
@@ -48,24 +50,22 @@ def _size(aval: object) -> int:
     return prod(getattr(aval, "shape", ()))
 
 
-def _dot(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _dot(params: Mapping[str, Any], ins: Arrays, outs: Arrays) -> float:
     (contracted, _), _ = params["dimension_numbers"]
     return 2.0 * _size(outs[0]) * prod(ins[0].shape[i] for i in contracted)
 
 
-def _convolution(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _convolution(params: Mapping[str, Any], ins: Arrays, outs: Arrays) -> float:
     kernel = ins[1].shape
     per_output = prod(kernel) / kernel[params["dimension_numbers"].rhs_spec[0]]
     return 2.0 * _size(outs[0]) * per_output / prod(params["lhs_dilation"])
 
 
-def _window(params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[Any]) -> float:
+def _window(params: Mapping[str, Any], ins: Sequence[object], outs: Arrays) -> float:
     return float(_size(outs[0]) * prod(params["window_dimensions"]))
 
 
-def _shifted_products(
-    params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[Any]
-) -> float:
+def _shifted_products(params: Mapping[str, Any], ins: Sequence[object], outs: Arrays) -> float:
     return 2.0 * _size(outs[0]) * prod(params["window"])
 
 
@@ -77,12 +77,12 @@ def _weighted_sums(
     return float(_size(outs[0]) * operations)
 
 
-def _sort(params: Mapping[str, object], ins: Sequence[Any], outs: Sequence[object]) -> float:
+def _sort(params: Mapping[str, object], ins: Arrays, outs: Sequence[object]) -> float:
     count = _size(ins[0])
     return count * log2(max(2, ins[0].shape[-1] if count else 2))
 
 
-def _fft(params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[Any]) -> float:
+def _fft(params: Mapping[str, Any], ins: Sequence[object], outs: Arrays) -> float:
     return 5.0 * _size(outs[0]) * log2(max(2, prod(params["fft_lengths"])))
 
 

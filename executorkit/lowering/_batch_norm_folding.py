@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import Attrs, DType
 from ..ops import OpDef, Params
 from ..ops.schema.operator_registry import lookup
 from ..ops.schema.traits import FILTERS_FIRST, FILTERS_SECOND, MOVING_STATISTICS
@@ -111,7 +112,7 @@ def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:
     return folded
 
 
-def _call(op_name: str, name: str, inputs: Sequence[Entry], attrs: dict[str, Any]) -> Node:
+def _call(op_name: str, name: str, inputs: Sequence[Entry], attrs: Attrs) -> Node:
     op: OpDef | None = lookup(op_name)
     assert op is not None
     texts = {key: str(value) for key, value in attrs.items()}
@@ -143,5 +144,5 @@ def _folded_graph(graph: Graph) -> Graph:
     return graph if folded == heads else graph_of(folded)
 
 
-def _is_wide(dtype: Any) -> bool:
+def _is_wide(dtype: DType) -> bool:
     return not jnp.issubdtype(dtype, jnp.floating) or jnp.finfo(dtype).bits >= 32

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import jax
 
+from .._support.annotations import Raw
 from ..errors import MXNetError, ShapeError, explain
 from ..jax_internals import in_x64
 from ..ops import OpDef, Params
@@ -200,7 +201,7 @@ def _declared_dtype(text: str | None) -> str | None:
 
 def _settle(
     graph: Graph,
-    values: list[Any],
+    values: list[Raw],
     visit: _TypeVisitor,
     given_facts: Mapping[str, Any],
     bound: bool,
@@ -245,14 +246,14 @@ def _settle(
     return values
 
 
-def _store(values: list[Any], i: int, fact: Any) -> bool:
+def _store(values: list[Raw], i: int, fact: Any) -> bool:
     if fact == values[i]:
         return False
     values[i] = fact
     return True
 
 
-def _facts(kind: type[Facts], step: GraphStep, values: list[Any]) -> Any:
+def _facts(kind: type[Facts], step: GraphStep, values: list[Raw]) -> Any:
     facts = {name: values[i] for name, i in zip(step.names, step.inputs, strict=True)}
     for k in range(step.n_outputs):
         facts[f"out{k}"] = values[step.first_output + k]
@@ -263,7 +264,7 @@ class _TypeVisitor:
     def context(self, step: GraphStep) -> Hashable:
         return None
 
-    def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
+    def __call__(self, step: GraphStep, values: list[Raw]) -> tuple[Facts, bool]:
         facts = _facts(TypeFacts, step, values)
         step.op.infer_type(facts, step.params)
         return facts, None not in facts.values()
@@ -276,7 +277,7 @@ class _ShapeVisitor(_TypeVisitor):
     def context(self, step: GraphStep) -> Hashable:
         return tuple([self.types[i] for i in step.inputs])
 
-    def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
+    def __call__(self, step: GraphStep, values: list[Raw]) -> tuple[Facts, bool]:
         op, p = step.op, step.params
         facts = _facts(ShapeFacts, step, values)
         if op.infer_shape is not None:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .._support.annotations import Raw
 from ..errors import MXNetError
 from ..ops import Params
 from ..ops.schema.attrs import Shape
@@ -32,7 +33,7 @@ class ValueStore:
     """Arrays by number, in the graph's layout; channels-last arrays change at the first read."""
 
     def __init__(self, count: int) -> None:
-        self._arrays: list[Any] = [None] * count
+        self._arrays: list[Raw] = [None] * count
         self._channels_last: dict[int, jax.Array] = {}
 
     def __iter__(self) -> Iterator[jax.Array]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from .._support.annotations import Operands
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES, Shape
 from ..ops.schema.traits import CALLS_PYTHON
@@ -111,7 +112,7 @@ class LoweredBody:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LoweredBody) and self.structure == other.structure
 
-    def __call__(self, arrays: Sequence[object], key: object, train: bool) -> tuple[Any, ...]:
+    def __call__(self, arrays: Sequence[object], key: object, train: bool) -> Operands:
         args, aux = ([arrays[i] for i in part] for part in self._positions)
         return self._run(args, aux, key, train)[0]
 
@@ -127,8 +128,8 @@ class LoweredBody:
         return step.op, step.params
 
     def interpret(
-        self, inputs: Sequence[object], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
-    ) -> tuple[Any, ...]:
+        self, inputs: Sequence[object], call: Callable[[OpDef, Params, list[Any]], Operands]
+    ) -> Operands:
         arguments, states = ([inputs[i] for i in positions] for positions in self._positions)
         values = dict(self.graph.numbered(arguments, states))
         for step in self.graph.steps:

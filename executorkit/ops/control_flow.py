@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from .._support.annotations import Operands, Raw
 from .schema.attrs import Bodies, Key, Shape, Train
 from .schema.inference import Params, ShapeFacts, TypeFacts
 from .schema.operator_registry import register
@@ -88,9 +89,9 @@ def foreach(
     constants = data[n_data + n_states :]
     locations = (*in_data_locs, *in_state_locs, *remain_locs)
 
-    def scan_body(carry: tuple[Any, tuple[Any, ...]], slices: tuple[object, ...]):
+    def scan_body(carry: tuple[Any, Operands], slices: tuple[object, ...]):
         number, states = carry
-        arrays: list[Any] = [None] * len(locations)
+        arrays: list[Raw] = [None] * len(locations)
         for location, array in zip(locations, (*slices, *states, *constants), strict=True):
             arrays[location] = array
         out = body(arrays, _node_key(key, number), train)

@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array
 from jax.experimental import io_callback
 
+from .._support.annotations import Operands, Raw, Tree
 from ..errors import UnknownOperatorError
 from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
@@ -199,14 +200,14 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         where, problem = f"operator Custom ({op_type!r})", f"{direction} raised an exception"
         check_values(exception == 0, where, problem, exception=exception)
 
-    def run_forward(*arrays: Any) -> tuple[Any, ...]:
+    def run_forward(*arrays: Raw) -> Operands:
         new, results = _copies(arrays[count:]), [np.zeros(x.shape, x.dtype) for x in outs]
         exception = run(
             "forward", lambda: instance.kernel.forward(train, _copies(arrays[:count]), results, new)
         )
         return (np.int32(instance.number), exception, *results, *new)
 
-    def run_backward(number: Any, *arrays: Any) -> list[Any]:
+    def run_backward(number: Any, *arrays: Raw) -> list[Any]:
         heads, saved = _copies(arrays[: len(outs)]), _copies(arrays[len(outs) :])
         inputs, results = saved[:count], saved[count : count + len(outs)]
         grads = [np.zeros(a.shape, a.dtype) for a in inputs]
@@ -231,7 +232,7 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         number, results = forward(*data)
         return results, (number, data[:count], results[1:])
 
-    def backward_rule(residuals: Any, heads: tuple[Any, ...]):
+    def backward_rule(residuals: Tree, heads: Operands):
         number, inputs, results = residuals
         cotangents = [
             jnp.zeros(o.shape, o.dtype) if h.dtype == jax.dtypes.float0 else h

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from .._support.annotations import Function
 from ..jax_internals import differentiable
 
 P = ParamSpec("P")
@@ -95,7 +96,7 @@ def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable
     return function
 
 
-def for_platform(*arrays: Array, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
+def for_platform(*arrays: Array, cpu: Function, default: Function) -> Any:
     if traced_for_cpus():
         return cpu(*arrays)
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)

@@ -8,13 +8,13 @@ effect.
 """
 
 import threading
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from jax import Array
 from jax.experimental import checkify
 
+from .._support.annotations import Function, Tree
 from ..errors import MXNetError, explain
 
 
@@ -54,11 +54,11 @@ def check_values(
         checkify.check(valid, text, **fields)
 
 
-def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:
+def collect_checks(function: Function) -> Function:
     """Returns ``function`` with its result and the outcome of its checks as a pair."""
 
     @wraps(function)
-    def collecting(*args: Any) -> Any:
+    def collecting(*args: Tree) -> Any:
         before, _collecting.now = _collecting.now, True
         try:
             outcome, results = checkify.checkify(function, errors=checkify.user_checks)(*args)

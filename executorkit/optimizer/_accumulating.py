@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from .._support.annotations import Raw
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import attribute_rule, or_negative
@@ -18,7 +19,7 @@ class _AdaGradRule(StepRule):
     def step(self, weight, grad, state, lr, wd, rescale_grad):
         import optax
 
-        scaled: Any
+        scaled: Raw
         new: Any
         scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
             clipped(grad * rescale_grad, self.limit), optax.ScaleByRssState(sum_of_squares=state)

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from .._support.annotations import Arrays, Operands, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..arrays.random_state import StreamPositions, next_key_data, wrap_key
 from ..calls.recording import check_unrecorded, modes
@@ -74,7 +75,7 @@ def apply_cache_info() -> CacheInfo:
     return _updates.info(_counts.traces)
 
 
-def misfits(weights: Sequence[Any], grads: Sequence[Any]) -> list[int]:
+def misfits(weights: Arrays, grads: Arrays) -> list[int]:
     """Returns the positions of the pairs that are not NDArrays of one shape and dtype."""
     return [
         i
@@ -86,7 +87,7 @@ def misfits(weights: Sequence[Any], grads: Sequence[Any]) -> list[int]:
     ]
 
 
-def check_arrays(where: str, weight: Any, grad: Any) -> None:
+def check_arrays(where: str, weight: Raw, grad: Raw) -> None:
     for name, x in (("weight", weight), ("grad", grad)):
         if not isinstance(x, NDArray):
             problem = f"{name} is {type(x).__name__}, expected an NDArray"
@@ -118,7 +119,7 @@ def attach_update(
 
 
 def _attach(
-    weights: Sequence[Any], grads: Sequence[Any], prepare: Prepare, otherwise_now: bool = False
+    weights: Arrays, grads: Arrays, prepare: Prepare, otherwise_now: bool = False
 ) -> UpdateCall | None:
     call: UpdateCall | None = None
     if modes.recording:
@@ -192,7 +193,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         return
     uses.update(id(g.storage) for g in grads)
     device = weights[0].context.device
-    results: list[Any] = []
+    results: list[Raw] = []
     with jax.enable_x64(True):
         values = [_on_device(x.value, x.context.device, device) for x in leaves]
         lent = {i for i, x in enumerate(leaves) if uses[id(x.storage)] > 1 or not x.owns_buffer}
@@ -245,13 +246,8 @@ class CombinedUpdate:
         return hash((self.rules[0], self.places))
 
     def __call__(
-        self,
-        weights: Sequence[Any],
-        grads: Sequence[Any],
-        state: Any,
-        hyperparams: Any,
-        key_data: Any,
-    ) -> tuple[tuple[Any, ...], tuple[State, ...]]:
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+    ) -> tuple[Operands, tuple[State, ...]]:
         keys = iter(() if key_data is None else key_data)
         new_weights, new_states = [], []
         rules = zip(self.rules, self.places, self.widths, weights, grads, state, strict=True)
@@ -271,7 +267,7 @@ def _on_device(value: Array, source: Device, target: Device) -> Array:
 def plan_update(
     rules: Sequence[Rule],
     hyperparams: Sequence[Hyperparams],
-    state: Any,
+    state: Tree,
     context: Context,
     undo: Callable[[], object],
     sharing: Sharing | None = None,

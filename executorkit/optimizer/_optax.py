@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from .._support.annotations import Operands, Raw, Tree
 from ..arrays.random_state import next_key_data, wrap_key
 from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError
@@ -51,7 +52,7 @@ def transformation(
     rate = _rate(optimizer)
     order = None if names is None else {name: i for i, name in enumerate(names)}
 
-    def named_leaves(tree: Any) -> list[tuple[str, Any]]:
+    def named_leaves(tree: Tree) -> list[tuple[str, Any]]:
         named = [(_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(tree)]
         if order is None:
             return named
@@ -83,7 +84,7 @@ def transformation(
             None if key_data is None else jnp.asarray(key_data),
         )
 
-    def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
+    def update(updates: Any, state: Tree, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         if params is None:
             problem = "params are not given"
             raise InputTypeError("to_optax", problem, hint="tx.update(grads, state, params)")
@@ -156,7 +157,7 @@ def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
     return scheduler.to_optax()
 
 
-def _name(path: tuple[Any, ...]) -> str:
+def _name(path: Operands) -> str:
     return "_".join(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path)
 
 
@@ -164,7 +165,7 @@ def _index(optimizer: RuleProvider, name: str) -> Any:
     return next((i for i, n in optimizer.idx2name.items() if n == name), name)
 
 
-def _rule(optimizer: RuleProvider, index: Index, weight: Any) -> Rule:
+def _rule(optimizer: RuleProvider, index: Index, weight: Raw) -> Rule:
     rule = optimizer._pure_rule(index, NDArray.from_jax(jnp.asarray(weight)))
     if rule is None:
         problem = "it defines no update(index, weight, grad, state)"

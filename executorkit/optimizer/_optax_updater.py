@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.tree_util import DictKey
 
+from .._support.annotations import Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback
 from ..calls.update_call import UpdateCall
@@ -40,7 +41,7 @@ class StatefulUpdate(Protocol):
     def init(self, weights: Arrays) -> Any: ...
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
     ) -> tuple[Arrays, Any]: ...
 
 
@@ -58,7 +59,7 @@ class OptaxUpdate:
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
     ) -> tuple[Arrays, Any]:
         import optax
 
@@ -102,7 +103,7 @@ class OptaxUpdater:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "replicated_states": {}}
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: Tree) -> None:
         device = self._context.device
         self.states = {
             0: jax.tree.map(
@@ -145,7 +146,7 @@ class OptaxUpdater:
 
     def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None: ...
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+    def __call__(self, index: Any, grad: Raw, weight: Raw) -> None:
         states = self.states
         apply_update(weight, grad, partial(self._counted, lambda i: states[i], [self]))
 

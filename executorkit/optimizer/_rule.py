@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from .._support.annotations import DType
 from ..ndarray import NDArray
 from ..ops import Params
 from ..ops.optimizer_updates.update_common import UpdateRule
@@ -35,7 +36,7 @@ _HALF = frozenset({"float16", "bfloat16"})
 
 
 @lru_cache(maxsize=64)
-def is_half(dtype: Any) -> bool:
+def is_half(dtype: DType) -> bool:
     return jnp.dtype(dtype).name in _HALF
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import random
 from .._files import PICKLE, read_kind, remove_leftovers
+from .._support.annotations import Tree
 from ..context import Context
 from ..errors import FileFormatError, MXNetError
 from ._state_pickle import load_states
@@ -140,7 +141,7 @@ def _saved_devices(states: Mapping[Any, Any], names: int, count: int) -> int:
     return len(states) // names if complete else 1
 
 
-def _copy(state: Any) -> Any:
+def _copy(state: Tree) -> Any:
     if isinstance(state, tuple | list):
         return type(state)(_copy(s) for s in state)
     return None if state is None else state.copy()

@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import lr_scheduler
 from .._files import HEAD, PICKLE, describe_misfit
+from .._support.annotations import DType, Function, Operands, Tree
 from ..context import Context
 from ..errors import FileFormatError, MXNetError, shorten
 from ..lr_scheduler import LRScheduler
@@ -75,9 +76,9 @@ class _Name:
 @dataclass(slots=True, eq=False)
 class _Call:
     function: _Name
-    arguments: tuple[Any, ...]
+    arguments: Operands
     is_new: bool
-    state: Any = None
+    state: Tree = None
     items: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -275,7 +276,7 @@ def _is_own(klass: Any) -> bool:
     return isinstance(klass, type) and issubclass(klass, Optimizer | LRScheduler)
 
 
-def _set_attributes(target: Any, state: Any) -> None:
+def _set_attributes(target: Any, state: Tree) -> None:
     parts = [part for part in (state if type(state) is tuple else (state,)) if part]
     for key in (key for part in parts for key in part):
         # An attribute in the place of a method would be called.
@@ -328,14 +329,14 @@ def _number(part: Any, *parts: Any) -> complex:
     return complex(part, *parts)
 
 
-def _record(state: Any) -> bytes | bytearray:
+def _record(state: Tree) -> bytes | bytearray:
     record = state.get("handle") if isinstance(state, dict) else None
     if not isinstance(record, bytes | bytearray):
         raise ValueError("an array has no contents")
     return record
 
 
-def _dtype(code: Any, *_: Any, state: Any = (3, "=")) -> np.dtype:
+def _dtype(code: Any, *_: Any, state: Tree = (3, "=")) -> np.dtype:
     if not isinstance(code, str) or not re.fullmatch(r"[<>|=]?([?]|[biufc]\d{1,2})", code):
         raise TypeError(f"NumPy's type {shorten(code)!r}")
     if type(state) is not tuple or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
@@ -343,13 +344,13 @@ def _dtype(code: Any, *_: Any, state: Any = (3, "=")) -> np.dtype:
     return np.dtype(code).newbyteorder(state[1])
 
 
-def _scalar(dtype: Any, content: Any = b"") -> np.generic:
+def _scalar(dtype: DType, content: Any = b"") -> np.generic:
     if not isinstance(dtype, np.dtype):
         raise TypeError("a scalar without type")
     return np.frombuffer(_bytes(content), dtype, 1)[0]
 
 
-def _array(*_: Any, state: Any) -> np.ndarray:
+def _array(*_: Any, state: Tree) -> np.ndarray:
     _, shape, dtype, is_fortran, content = state
     if not (isinstance(dtype, np.dtype) and all(type(d) is int and d >= 0 for d in shape)):
         raise TypeError("an array of NumPy's has no shape and type")
@@ -372,7 +373,7 @@ _FUNCTIONS: dict[tuple[str, str], Any] = {
     ("builtins", "object"): object,
 }
 #: Callables besides optimizers and schedulers, and the functions called in their places.
-_CALLS: dict[Any, Callable[..., Any]] = {
+_CALLS: dict[Any, Function] = {
     bytearray: lambda *arguments: bytearray(_bytes(*arguments)),
     bytes: _bytes,
     set: lambda *items: set(map(_plain_key, _items(*items))),

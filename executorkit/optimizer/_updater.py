@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._support.annotations import Arrays, Operands, Raw
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback, complete
 from ..calls.update_call import UpdateCall
@@ -43,7 +44,7 @@ class Updater:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "replicated_states": {}}
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+    def __call__(self, index: Any, grad: Raw, weight: Raw) -> None:
         if isinstance(index, list | tuple):
             keys, grads, weights = list(index), grad, weight
         else:
@@ -95,7 +96,7 @@ class Updater:
         self.states_synced[index] = True
 
     def _batches(
-        self, indices: list[Index], grads: Sequence[Any], weights: Sequence[Any]
+        self, indices: list[Index], grads: Arrays, weights: Arrays
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
@@ -142,7 +143,7 @@ class Updater:
             sharing=self._sharing,
         )  # fmt: skip
 
-    def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
+    def _calls(self, *columns: list[Any]) -> list[Operands]:
         if not self.aggregate_updates:
             return list(zip(*columns, strict=True))
         size = self.optimizer.aggregate_num

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from .._support.annotations import Arrays
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
 from ..errors import BatchError, MXNetError, NotSupportedError, ShapeError, check_names, listed
@@ -370,7 +371,7 @@ class DataParallelCore:
 
     # -- running -----------------------------------------------------------------------------------
 
-    def load(self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str) -> None:
+    def load(self, inputs: Sequence[BatchInput], values: Arrays, what: str) -> None:
         """Writes the parts of a batch's arrays, one for each of ``inputs``, to the devices.
 
         :class:`BatchError` for an array that is missing or of the wrong shape; nothing is written
@@ -380,7 +381,7 @@ class DataParallelCore:
             assign_scattered(*assignment)
 
     def scattered(
-        self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str
+        self, inputs: Sequence[BatchInput], values: Arrays, what: str
     ) -> list[tuple[PerDevice, Any]]:
         values = list(values)
         if len(values) < len(inputs):
@@ -422,7 +423,7 @@ class DataParallelCore:
         runnables = self.execs if pmapped is None or pmapped.runs_separately else [pmapped]
         return [r.last_step for r in runnables if r.last_step is not None]
 
-    def head_gradients(self, values: Sequence[Any], axes: Sequence[int]) -> list[PerDevice | None]:
+    def head_gradients(self, values: Arrays, axes: Sequence[int]) -> list[PerDevice | None]:
         """Cuts head gradients for the devices. One of another shape, but enough rows, is ignored at
         an output that needs none."""
         heads: list[PerDevice | None] = []

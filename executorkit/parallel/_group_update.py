@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
+from .._support.annotations import NamedArrays, Raw
 from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
 from ..arrays.values import HostContents, fit
@@ -35,8 +36,8 @@ from ._state_sharding import ShardedState, StateSharding
 
 def set_parameters(
     group: DataParallelCore,
-    arg_params: Mapping[str, Any],
-    aux_params: Mapping[str, Any] | None,
+    arg_params: NamedArrays,
+    aux_params: NamedArrays | None,
     allow_extra: bool = False,
 ) -> None:
     """Copies arrays by name to all devices, converted to the bound dtypes.
@@ -187,7 +188,7 @@ class GroupUpdater(Protocol):
         """Returns the parameter that a leaf of the state belongs to; None for a leaf of all."""
         ...
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> object: ...
+    def __call__(self, index: Any, grad: Raw, weight: Raw) -> object: ...
 
 
 class _States(NamedTuple):

@@ -20,6 +20,7 @@ import numpy as np
 from jax import lax
 
 from .. import processes
+from .._support.annotations import DType, Operands, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..arrays.random_state import StreamPositions
 from ..jax_internals import parts_of
@@ -60,15 +61,15 @@ def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
     return Messages(tuple(map(tuple, groups.values())), tuple(alone), tuple(offsets))
 
 
-def is_sent_with_others(array: Any, job: JobReplicas) -> bool:
+def is_sent_with_others(array: Raw, job: JobReplicas) -> bool:
     return job.joins_messages and math.prod(array.shape) * array.dtype.itemsize < _SMALL
 
 
-def _is_mean(dtype: Any) -> bool:
+def _is_mean(dtype: DType) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.inexact))
 
 
-def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
+def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> Operands:
     """Returns the offsets that :func:`joint_sums` takes for stacked gradients and states: an array
     for each, so that XLA compiles one kernel for all places. As constants they would be as many
     kernels as places (for 200 parameters measured: 6.8 s instead of 1.7)."""
@@ -79,7 +80,7 @@ def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 def joint_sums(
     grads: Arrays, states: Arrays, flags: Any, offsets: Arrays, job: JobReplicas
-) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
+) -> tuple[Operands, Operands, Tree]:
     operands = [*grads, *states, flags]
     layout = messages_of(tuple((x.size, x.dtype) for x in operands), job.joins_messages)
     buffers = [
@@ -88,7 +89,7 @@ def joint_sums(
     sums = *buffers, *(operands[i] for i in layout.alone)
     if len(job) > 1:
         sums = lax.psum(sums, JOB_AXES)
-    totals: list[Any] = [None] * len(operands)
+    totals: list[Raw] = [None] * len(operands)
     places = iter(offsets)
     for group, buffer in zip(layout.together, sums, strict=False):
         for i in group:

@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 
 from .. import processes
+from .._support.annotations import Function, Operands, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
@@ -54,17 +55,17 @@ class JoiningFunction(PmapFunction):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Function,
         name: str,
         job: JobReplicas,
         donates: bool = False,
         replicated: tuple[int, ...] = (),
-        finish: Callable[..., Any] | None = None,
+        finish: Function | None = None,
     ) -> None:
         self.job = job
         super().__init__(function, name, job.mesh, donates, replicated, finish)
 
-    def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def placed(self, args: Operands) -> Operands:
         first, *others = args
         if isinstance(first, Donated):
             first.tree = self.job.spread(first.tree)
@@ -94,28 +95,28 @@ class JoiningStep(JoiningFunction):
         step = joining_step(program, train, spec, job, sharding, averages_states)
         super().__init__(step, "step", job, True, REPLICATED_ARGS, finish=finish_of_step(spec))
 
-    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+    def call_into(self, results: list[Raw], donated: Donated, args: Operands) -> None:
         super().call_into(results, donated, self._completed(donated.tree, args))
 
-    def compile(self, *args: Any) -> jax.stages.Compiled:
+    def compile(self, *args: Tree) -> jax.stages.Compiled:
         return super().compile(*self._placed_avals(args))
 
-    def trace(self, *args: Any) -> jax.stages.Traced:
+    def trace(self, *args: Tree) -> jax.stages.Traced:
         return super().trace(*self._placed_avals(args))
 
-    def lower(self, *args: Any) -> jax.stages.Lowered:
+    def lower(self, *args: Tree) -> jax.stages.Lowered:
         return super().lower(*self._placed_avals(args))
 
-    def precompile(self, *args: Any) -> CompileTask:
+    def precompile(self, *args: Tree) -> CompileTask:
         return super().precompile(*self._placed_avals(args))
 
-    def _placed_avals(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _placed_avals(self, args: Operands) -> Operands:
         donated, *others = args
         if len(others) <= max(REPLICATED_ARGS):
             others = self._completed(donated, others)
         return self.job.spread((donated, *others))
 
-    def _completed(self, donated: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _completed(self, donated: Tree, args: Arrays) -> Operands:
         weights, _, states = donated
         aux = [*states, *[args[1][i] for i in self._forward_states]]
         # JAX gives the results of an executable the same avals in every step.
@@ -135,7 +136,7 @@ def joining_step(
     job: JobReplicas,
     sharding: ProgramSharding | None = None,
     averages_states: bool = True,
-) -> Callable[..., Any]:
+) -> Function:
     """Returns the function of a step by the sums of the gradients over all devices of the job.
 
     With ``averages_states`` auxiliary states become the means over the devices. Where a process
@@ -144,7 +145,7 @@ def joining_step(
     """
 
     def mapped(
-        donated: Any, args: Any, aux: Any, key_data: Any, heads: Any, accumulated: Any,
+        donated: Tree, args: Tree, aux: Any, key_data: Raw, heads: Any, accumulated: Any,
         update_keys: Any, hyperparams: Any, flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
         out_of_data: list[Any] = []
@@ -225,7 +226,7 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
         constrained = *constrained_updates(spec, *new), constrained_each(means, aux_specs)
         return late.with_operands((*constrained, visible, out_of_data))
 
-    def finish(mesh: Any, args: Sequence[Any], results: Any, operands: Any) -> Any:
+    def finish(mesh: Any, args: Arrays, results: Tree, operands: Tree) -> Any:
         *updated, means, sums, out_of_data = results
         new = finish_updates(spec, mesh, args, updated, operands, out_of_data)
         return *new, means, sums, out_of_data
@@ -239,7 +240,7 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
     )
 
 
-def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
+def _keys_of_first(update_keys: Sequence[Any]) -> Operands:
     return tuple(None if k is None else lax.all_gather(k, JOB_AXES)[0] for k in update_keys)
 
 
@@ -304,7 +305,7 @@ def check_when_due(parameters: Sequence[jax.Array]) -> None:
 
 
 def note_joint_step(
-    results: Any, parameters: Sequence[PendingValue], undo: Sequence[Callable[[], object]]
+    results: Tree, parameters: Sequence[PendingValue], undo: Sequence[Callable[[], object]]
 ) -> None:
     """Counts a step that has changed these parameters; ``undo`` takes its counts back."""
     (weights, _, _), *_, sums_of_flags = results
@@ -361,7 +362,7 @@ class UpdateStep(UpdatableStep):
 
     def attach_update(
         self,
-        weights: Sequence[Any],
+        weights: Arrays,
         grads: Sequence[PendingValue],
         prepare: Callable[[], UpdateCall | None],
     ) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 from jax.sharding import PartitionSpec
 
+from .._support.annotations import Operands, Raw, Tree
 from ..arrays.storage import Shape
 from ..errors import BindError, ShapeError
 from ..program import Arrays, Program, StepSpec, UpdateFunction
@@ -57,13 +58,13 @@ def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int)
     return (*[None] * axis, MODEL_AXIS)
 
 
-def constrained(array: Any, spec: Spec) -> Any:
+def constrained(array: Raw, spec: Spec) -> Any:
     if array is None or MODEL_AXIS not in jax.sharding.get_abstract_mesh().axis_names:
         return array
     return jax.lax.with_sharding_constraint(array, PartitionSpec(*spec))
 
 
-def constrained_each(arrays: Arrays, specs: Sequence[Spec]) -> tuple[Any, ...]:
+def constrained_each(arrays: Arrays, specs: Sequence[Spec]) -> Operands:
     return tuple([constrained(x, s) for x, s in zip(arrays, specs, strict=True)])
 
 
@@ -74,16 +75,16 @@ class ProgramSharding:
     args: tuple[Spec, ...]
     aux: tuple[Spec, ...]
 
-    def outputs(self, arrays: Arrays) -> tuple[Any, ...]:
+    def outputs(self, arrays: Arrays) -> Operands:
         return tuple([constrained(x, ()) for x in arrays])
 
-    def gradients(self, arrays: Arrays, argnums: Sequence[int]) -> tuple[Any, ...]:
+    def gradients(self, arrays: Arrays, argnums: Sequence[int]) -> Operands:
         return constrained_each(arrays, [self.args[i] for i in argnums])
 
-    def states(self, arrays: Arrays, indices: Sequence[int]) -> tuple[Any, ...]:
+    def states(self, arrays: Arrays, indices: Sequence[int]) -> Operands:
         return constrained_each(arrays, [self.aux[i] for i in indices])
 
-    def of_step(self, program: Program, spec: StepSpec, results: Any) -> Any:
+    def of_step(self, program: Program, spec: StepSpec, results: Tree) -> Any:
         (*updated, states), outputs, forward_states, grads, *others = results
         states = self.states(states, program.backward_state_indices)
         forward_states = self.states(forward_states, program.forward_state_indices)
@@ -103,7 +104,7 @@ class ShardedUpdate:
         return getattr(self.update, "loss_scale", None)
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
     ) -> tuple[Arrays, Any]:
         grads = constrained_each(grads, self.weights)
         return self.update(weights, grads, state, hyperparams, key_data)
@@ -111,10 +112,10 @@ class ShardedUpdate:
 
 def constrained_updates(
     spec: StepSpec, weights: Sequence[Arrays], states: Sequence[Arrays]
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+) -> tuple[Operands, Operands]:
     updates = [u.update if isinstance(u.update, ShardedUpdate) else None for u in spec.updates]
 
-    def each(groups: Sequence[Arrays], part: str) -> tuple[Any, ...]:
+    def each(groups: Sequence[Arrays], part: str) -> Operands:
         pairs = zip(groups, updates, strict=True)
         return tuple([g if u is None else constrained_each(g, getattr(u, part)) for g, u in pairs])
 

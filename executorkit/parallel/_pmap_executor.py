@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from .._support.annotations import DType, Function, Key, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..arrays.random_state import next_key_data, wrap_key
 from ..calls.rollback import NO_ROLLBACK, Rollback
@@ -94,19 +95,19 @@ class PmapProgram(BaseProgram):
     def _taking_key_data(self, jitted: CompiledFunction) -> PmapFunction:
         function, has_gradients = jitted.function, jitted.name.startswith("forward_backward")
 
-        def mapped(args: Arrays, aux: Arrays, key_data: Any, *others: Any) -> Any:
+        def mapped(args: Arrays, aux: Arrays, key_data: Raw, *others: Any) -> Any:
             results = function(args, aux, device_key(key_data), *others)
             return self._constrained(results, has_gradients)
 
         return PmapFunction(mapped, jitted.name, self._replicas.mesh)
 
-    def _mapped_backward(self, *args: Any) -> Any:
+    def _mapped_backward(self, *args: Tree) -> Any:
         grads = self.program.backward.function(*args)
         if self._sharding is None:
             return grads
         return self._sharding.gradients(grads, self.program.argnums)
 
-    def _constrained(self, results: Any, has_gradients: bool) -> Any:
+    def _constrained(self, results: Tree, has_gradients: bool) -> Any:
         sharding, program = self._sharding, self.program
         if sharding is None:
             return results
@@ -149,7 +150,7 @@ class PmapProgram(BaseProgram):
             *self._train_steps.values(),
         )  # fmt: skip
 
-    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Key) -> tuple[bool, ...]:
         args, aux = (tuple(map(shard_aval, arrays)) for arrays in (args, aux))
         prng_key = None if key is None else jax.eval_shape(lambda: jax.random.key(0))
         return self.program.needs_head_gradient(args, aux, prng_key)
@@ -180,8 +181,8 @@ def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
 
 def _summing_step(
     program: Program, train: bool, spec: StepSpec, sharding: ProgramSharding | None
-) -> Callable[..., Any]:
-    def mapped(donated: Any, args: Any, aux: Any, key_data: Any, *others: Any) -> Any:
+) -> Function:
+    def mapped(donated: Tree, args: Tree, aux: Any, key_data: Raw, *others: Any) -> Any:
         late = LateUpdates(spec)
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
@@ -295,7 +296,7 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     def filled_like(self, array: ReplicatedArray, number: float) -> jax.Array:
         return array.replicas.filled(array.shape, array.dtype, number)
 
-    def device_key(self, key_data: Any, k: int) -> Any:
+    def device_key(self, key_data: Raw, k: int) -> Any:
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
     def update_for(
@@ -306,11 +307,11 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     ) -> UpdateFunction:
         return update_in_program(update, weights, state)
 
-    def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
+    def note_step(self, results: Tree, undo: Sequence[Callable[[], object]]) -> None:
         note_joint_step(results, [self.arg_arrays[i] for i in self.program.argnums], undo)
 
     @staticmethod
-    def _aval(replicas: Replicas, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
+    def _aval(replicas: Replicas, shape: tuple[int, ...], dtype: DType) -> jax.ShapeDtypeStruct:
         stacked = (len(replicas), *shape)
         return jax.ShapeDtypeStruct(stacked, dtype, sharding=replicas.sharding)
 

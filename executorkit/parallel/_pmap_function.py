@@ -9,12 +9,12 @@ replicas of several devices, among which XLA divides the computation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 from jax.sharding import Mesh, PartitionSpec
 
+from .._support.annotations import Function, Operands, Raw, Tree
 from ..arrays.random_state import wrap_key
 from ..jax_internals import in_x64
 from ..ops.nn.moments import DEVICE_AXIS
@@ -38,12 +38,12 @@ class PmapFunction(CompiledFunction):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Function,
         name: str,
         mesh: Mesh,
         donates: bool = False,
         replicated: tuple[int, ...] = (),
-        finish: Callable[..., Any] | None = None,
+        finish: Function | None = None,
     ) -> None:
         self.finish = finish
         self.mesh = mesh
@@ -51,10 +51,10 @@ class PmapFunction(CompiledFunction):
         self.replicated = replicated
         super().__init__(function, name, donates)
 
-    def _call(self, args: tuple[Any, ...], *others: Any, **options: Any) -> Any:
+    def _call(self, args: Operands, *others: Any, **options: Any) -> Any:
         return super()._call(self.placed(args), *others, **options)
 
-    def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def placed(self, args: Operands) -> Operands:
         """Returns the arguments, of arrays of a whole job this process's entries."""
         if jax.process_count() == 1:
             return args
@@ -64,18 +64,18 @@ class PmapFunction(CompiledFunction):
             return (first, *jax.tree.map(own_entries, others))
         return jax.tree.map(own_entries, args)
 
-    def transform(self, traced: Callable[..., Any]) -> Any:
+    def transform(self, traced: Function) -> Any:
         if not self.donates and self.mesh.axis_names == (DEVICE_AXIS,):
             return jax.pmap(traced, axis_name=DEVICE_AXIS, devices=self.devices)
         return self.over_mesh(traced, self.mesh)
 
-    def over_mesh(self, traced: Callable[..., Any], mesh: Any) -> Any:
+    def over_mesh(self, traced: Function, mesh: Any) -> Any:
         mapped = _over_mesh(traced, mesh, self.replicated, self.name, self.finish)
         donated = 0 if self.donates else ()
         return jax.jit(mapped, donate_argnums=donated)
 
     @in_x64
-    def jaxpr(self, *args: Any) -> Any:
+    def jaxpr(self, *args: Tree) -> Any:
         parts = [
             x if i in self.replicated else jax.tree.map(shard_aval, x) for i, x in enumerate(args)
         ]
@@ -88,19 +88,15 @@ group_functions: CodeCache[PmapFunction] = CodeCache("group updates", 64, 0.02)
 
 
 def _over_mesh(
-    traced: Callable[..., Any],
-    mesh: Any,
-    replicated: tuple[int, ...],
-    name: str,
-    finish: Callable[..., Any] | None,
-) -> Callable[..., Any]:
+    traced: Function, mesh: Any, replicated: tuple[int, ...], name: str, finish: Function | None
+) -> Function:
     axes = _mapped_axes(mesh)
     whole, split = PartitionSpec(), PartitionSpec(axes)
 
-    def stacked(tree: Any) -> Any:
+    def stacked(tree: Tree) -> Any:
         return jax.tree.map(lambda x: jax.lax.expand_dims(x, (0,)), tree)
 
-    def shard(*args: Any) -> Any:
+    def shard(*args: Tree) -> Any:
         parts = [
             x if i in replicated else jax.tree.map(lambda s: jax.lax.squeeze(s, (0,)), x)
             for i, x in enumerate(args)
@@ -108,7 +104,7 @@ def _over_mesh(
         results = traced(*parts)
         return stacked(results) if finish is None else (stacked(results[0]), results[1])
 
-    def mapped(*args: Any) -> Any:
+    def mapped(*args: Tree) -> Any:
         specs = tuple(whole if i in replicated else split for i in range(len(args)))
         outputs = split if finish is None else (split, whole)
         results = jax.shard_map(
@@ -132,5 +128,5 @@ def shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(stack.shape[1:], stack.dtype)
 
 
-def device_key(key_data: Any) -> Any:
+def device_key(key_data: Raw) -> Any:
     return wrap_key(key_data) if key_data is not None and key_data.ndim == 1 else key_data

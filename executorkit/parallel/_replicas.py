@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from .._support.annotations import DType, Raw, Tree
 from ..arrays.random_state import next_key_data
 from ..arrays.values import to_device
 from ..context import Context, Device, cpu
@@ -138,10 +139,10 @@ class Replicas:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def zeros(self, shape: Sequence[int], dtype: Any) -> jax.Array:
+    def zeros(self, shape: Sequence[int], dtype: DType) -> jax.Array:
         return self.filled(shape, dtype, 0)
 
-    def filled(self, shape: Sequence[int], dtype: Any, number: float) -> jax.Array:
+    def filled(self, shape: Sequence[int], dtype: DType, number: float) -> jax.Array:
         return self.from_host(np.full((len(self), *shape), number, jnp.dtype(dtype)))
 
     @in_x64
@@ -228,7 +229,7 @@ class Replicas:
         return _job_replicas(self.rows)
 
 
-def spec_of(stacked: Any) -> Spec:
+def spec_of(stacked: Raw) -> Spec:
     sharding = stacked.sharding
     return tuple(sharding.spec[1:]) if isinstance(sharding, NamedSharding) else ()
 
@@ -257,12 +258,12 @@ class JobReplicas:
             self._scalars[number] = self.spread(self.local.from_host(host))
         return self._scalars[number]
 
-    def spread(self, tree: Any) -> Any:
+    def spread(self, tree: Tree) -> Any:
         """Returns a pytree with stacked arrays as parts of arrays of all, in the same memory."""
         leaves, structure = jax.tree.flatten(tree)
         return jax.tree.unflatten(structure, [self._spread(x) for x in leaves])
 
-    def _spread(self, x: Any) -> Any:
+    def _spread(self, x: Raw) -> Any:
         is_aval = isinstance(x, jax.ShapeDtypeStruct)
         if not (is_aval or isinstance(x, jax.Array)) or _is_of_job(x.sharding):
             return x

@@ -8,6 +8,7 @@ from typing import Any, overload
 import jax
 import numpy as np
 
+from .._support.annotations import Arrays, DType
 from ..arrays.protocol import Producer
 from ..arrays.storage import MadeContents, Shape, Storage
 from ..arrays.values import HostContents
@@ -87,7 +88,7 @@ class ReplicatedArray(Sequence[NDArray]):
         self,
         contexts: Sequence[Context],
         shape: Shape,
-        dtype: Any,
+        dtype: DType,
         value: jax.Array | None = None,
         spec: Spec = (),
     ) -> None:
@@ -217,7 +218,7 @@ class ReplicatedArray(Sequence[NDArray]):
         value = self._stacked.value
         return StackedPart(value, self.replicas, k)
 
-    def shows(self, contents: Sequence[Any]) -> bool:
+    def shows(self, contents: Arrays) -> bool:
         storages: Any = [member.storage for member in self]
         return all(s.shows(x) for s, x in zip(storages, contents, strict=True))
 

@@ -20,6 +20,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from .. import processes
+from .._support.annotations import Function, Operands, Raw, Tree
 from ..arrays.storage import Shape
 from ..context import Context
 from ..jax_internals import in_x64, parts_of
@@ -68,10 +69,10 @@ class StateSharding:
         assert axis is not None
         return axis
 
-    def shards(self, array: Any) -> bool:
+    def shards(self, array: Raw) -> bool:
         return self.axis(array.shape) is not None
 
-    def spec(self, shape: Shape) -> tuple[Any, ...]:
+    def spec(self, shape: Shape) -> Operands:
         return (*[None] * self._axis(shape), self.axes)
 
     def part_shape(self, shape: Shape) -> Shape:
@@ -83,7 +84,7 @@ class StateSharding:
         parts = self.parts(np.asarray(whole), np)[first : first + len(self.replicas)]
         return self.replicas.from_host(np.ascontiguousarray(parts))
 
-    def parts(self, whole: Any, xp: Any = jnp) -> Any:
+    def parts(self, whole: Raw, xp: Any = jnp) -> Any:
         axis, part = self._axis(whole.shape), self.part_shape(whole.shape)
         zeros = part[axis] * self.count - whole.shape[axis]
         padded = xp.pad(whole, [(0, zeros * (a == axis)) for a in range(whole.ndim)])
@@ -113,15 +114,15 @@ class StateSharding:
 
     # -- in programs that are mapped over the devices ----------------------------------------------
 
-    def scatters(self, grad: Any) -> bool:
+    def scatters(self, grad: Raw) -> bool:
         """Returns whether a gradient is summed into parts; on CPUs large ones are."""
         return not (self.joins_processes and is_sent_with_others(grad, self.replicas.of_job))
 
-    def own_part(self, whole: Any) -> Any:
+    def own_part(self, whole: Raw) -> Any:
         number = lax.axis_index(self.axes)
         return lax.dynamic_index_in_dim(self.parts(whole), number, keepdims=False)
 
-    def sum_into_parts(self, grad: Any) -> Any:
+    def sum_into_parts(self, grad: Raw) -> Any:
         return lax.psum_scatter(self.parts(grad), self.axes)
 
 
@@ -193,10 +194,10 @@ def update_in_program(
 class _Operands(NamedTuple):
     """Weights, gradients and states of an update: the device's parts, and ``whole`` ones."""
 
-    parts: list[Any]
+    parts: list[Raw]
     whole: list[Any]
     hyperparams: Any
-    key_data: Any
+    key_data: Raw
 
 
 class _Late:
@@ -208,7 +209,7 @@ class _Late:
             self.loss_scale = loss_scale
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
     ) -> tuple[Arrays, Any]:
         sharding = self.sharded.sharding
         own = [sharding.own_part(w) if sharding.shards(w) else w for w in weights]
@@ -245,14 +246,14 @@ class LateUpdates:
     def _late(self) -> list[_Late]:
         return [u.update for u in self.spec.updates if isinstance(u.update, _Late)]
 
-    def sums(self, grads: Arrays, sums_of: Callable[[Arrays], Arrays]) -> tuple[Any, ...]:
+    def sums(self, grads: Arrays, sums_of: Callable[[Arrays], Arrays]) -> Operands:
         """Returns the sums of the gradients that the updates take, or the device's parts."""
         shardings = _shardings(self.spec, grads)
         scattered = [s is not None and s.scatters(g) for s, g in zip(shardings, grads, strict=True)]
         whole = iter(
             sums_of([g for g, is_alone in zip(grads, scattered, strict=True) if not is_alone])
         )
-        results: list[Any] = []
+        results: list[Raw] = []
         for grad, sharding, is_alone in zip(grads, shardings, scattered, strict=True):
             total = None if is_alone else next(whole)
             if sharding is not None:
@@ -260,11 +261,11 @@ class LateUpdates:
             results.append(total)
         return tuple(results)
 
-    def not_late(self, groups: Sequence[Any]) -> tuple[Any, ...]:
+    def not_late(self, groups: Sequence[Any]) -> Operands:
         pairs = zip(groups, self.spec.updates, strict=True)
         return tuple([() if isinstance(u.update, _Late) else g for g, u in pairs])
 
-    def with_operands(self, results: Any) -> Any:
+    def with_operands(self, results: Tree) -> Any:
         if not self._late:
             return results
         operands = [o for late in self._late if (o := late.operands) is not None]
@@ -286,8 +287,8 @@ def _shardings(spec: StepSpec, arrays: Arrays) -> list[StateSharding | None]:
 
 
 def finish_updates(
-    spec: StepSpec, mesh: Any, old: Any, new: Any, operands: Any, out_of_data: Any = None
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    spec: StepSpec, mesh: Any, old: Any, new: Any, operands: Tree, out_of_data: Any = None
+) -> tuple[Operands, Operands]:
     """Computes the updates of sharded states, which the mapped part of a program has left out;
     returns the stacked weights and flat states of all updates.
 
@@ -326,11 +327,11 @@ def finish_updates(
     return tuple(weights), tuple(states)
 
 
-def finish_of_step(spec: StepSpec) -> Callable[..., Any] | None:
+def finish_of_step(spec: StepSpec) -> Function | None:
     if not any(isinstance(u.update, StateShardedUpdate) for u in spec.updates):
         return None
 
-    def finish(mesh: Any, args: Sequence[Any], results: Any, operands: Any) -> Any:
+    def finish(mesh: Any, args: Sequence[Any], results: Tree, operands: Tree) -> Any:
         (*updated, states), *others = results
         out_of_data = others[-1] if spec.joins_processes else None
         donated = args[0].tree if isinstance(args[0], Donated) else args[0]
@@ -340,7 +341,7 @@ def finish_of_step(spec: StepSpec) -> Callable[..., Any] | None:
     return finish
 
 
-def _unless(out_of_data: Any, new: Arrays, old: Arrays) -> tuple[Any, ...]:
+def _unless(out_of_data: Any, new: Arrays, old: Arrays) -> Operands:
     pairs = zip(new, old, strict=True)
     return tuple(
         [jnp.where(out_of_data.reshape(-1, *[1] * (x.ndim - 1)) > 0, y, x) for x, y in pairs]
@@ -352,16 +353,16 @@ class _OnMesh:
         self._sharding = sharding
         self._mesh = mesh
 
-    def _constrained(self, array: Any, *spec: Any) -> Any:
+    def _constrained(self, array: Raw, *spec: Any) -> Any:
         return lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(*spec)))
 
     def array(self, parts: Any, shape: Shape) -> Any:
         return self._constrained(self._sharding.whole(parts, shape), *self._sharding.spec(shape))
 
-    def parts(self, array: Any) -> Any:
+    def parts(self, array: Raw) -> Any:
         return self._constrained(self._sharding.parts(array), self._sharding.axes)
 
-    def copies(self, array: Any) -> Any:
+    def copies(self, array: Raw) -> Any:
         stacked = jnp.broadcast_to(array, (self._sharding.count, *array.shape))
         return self._constrained(stacked, self._sharding.axes)
 
@@ -395,7 +396,7 @@ def summed_whole(spec: StepSpec, weights: Sequence[Arrays]) -> list[Any]:
     return [w for x, s, w in pairs if s is None or not s.scatters(x)]
 
 
-def gather_offsets(spec: StepSpec, weights: Sequence[Arrays]) -> tuple[Any, ...]:
+def gather_offsets(spec: StepSpec, weights: Sequence[Arrays]) -> Operands:
     flat = [jax.ShapeDtypeStruct(w.shape[1:], w.dtype) for group in weights for w in group]
     pairs = [(s, x) for s, x in zip(_shardings(spec, flat), flat, strict=True) if s is not None]
     if not pairs:

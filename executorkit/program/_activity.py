@@ -1,12 +1,13 @@
 """Activity analysis: the values that take part in a gradient, read off the graph or a jaxpr."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
 
 import jax
 
+from .._support.annotations import Function, Raw
 from ..jax_internals import in_x64
 from ..jaxprs import Flattener
 from ..lowering import Graph, GraphStep
@@ -75,9 +76,7 @@ def differentiable_inputs(step: GraphStep) -> list[int]:
 # -- on a jaxpr ----------------------------------------------------------------------------------
 
 
-def used_inputs(
-    function: Callable[..., Any], first: Sequence[Any], *others: Any
-) -> tuple[bool, ...]:
+def used_inputs(function: Function, first: Sequence[Any], *others: Any) -> tuple[bool, ...]:
     """Tells for every array in ``first`` whether a result of ``function(first, *others)`` uses it.
 
     Arrays are shapes and dtypes; the function is traced once, and nothing is compiled. A value that
@@ -90,7 +89,7 @@ def used_inputs(
     return tuple(bool(used >> k & 1) for k in range(len(first)))
 
 
-def dependent_results(function: Callable[..., Any], *arrays: Any) -> tuple[bool, ...]:
+def dependent_results(function: Function, *arrays: Raw) -> tuple[bool, ...]:
     """Tells for every result of ``function(*arrays)`` whether it uses an array (as above)."""
     jaxpr = in_x64(jax.make_jaxpr(function))(*arrays)
     return tuple(map(bool, _Dependencies().flatten(jaxpr, [1] * len(jaxpr.in_avals))))
@@ -99,7 +98,7 @@ def dependent_results(function: Callable[..., Any], *arrays: Any) -> tuple[bool,
 class _Dependencies(Flattener[int]):
     """The inputs, as bit masks, that each value of a jaxpr depends on at most."""
 
-    def constant(self, aval: Any, contents: Any) -> int:
+    def constant(self, aval: Any, contents: Raw) -> int:
         return 0
 
     def equation(self, equation: Any, inputs: tuple[int, ...]) -> Sequence[int]:

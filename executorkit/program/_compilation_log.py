@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+
+from .._support.annotations import Operands
 
 #: Number of traces of one function in its log.
 MAX_TRACES = 32
@@ -30,7 +31,7 @@ _lock = threading.RLock()
 class TraceRecord:
     """One trace: avals of the arguments, seconds, and whether it was loaded from disk instead."""
 
-    avals: tuple[Any, ...]
+    avals: Operands
     seconds: float
     loaded: bool = False
 
@@ -49,7 +50,7 @@ class CompilationLog:
         self.loads = 0
         self.seconds = 0.0
         #: Shapes, dtypes and devices of the arguments of the last trace; None for a small function.
-        self.avals: tuple[Any, ...] | None = None
+        self.avals: Operands | None = None
         #: The latest traces; empty for a small function.
         self.records: deque[TraceRecord] = deque(maxlen=MAX_TRACES)
         #: Threads whose present call has traced (False) or loaded an executable (True).
@@ -95,7 +96,7 @@ class CompilationLog:
                 self._counts.seconds += seconds
         return loaded
 
-    def add(self, avals: tuple[Any, ...], seconds: float, loaded: bool) -> None:
+    def add(self, avals: Operands, seconds: float, loaded: bool) -> None:
         self.avals = avals
         self.records.append(TraceRecord(avals, seconds, loaded))
 

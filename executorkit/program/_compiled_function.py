@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from .._support.annotations import Function, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import (
@@ -74,7 +75,7 @@ class FunctionSettings:
     kept_in: CodeCache[CompiledFunction] | None = None
     counts: CompilationCounts = counters
     #: Gives the key of a call in ``host_plans``, None for one that has none.
-    host_key: Callable[[tuple[Any, ...]], HostKey | None] | None = None
+    host_key: Callable[[Operands], HostKey | None] | None = None
     static_argnums: int | Sequence[int] = ()
     #: The device of the results where the arguments have none.
     device: Any = None
@@ -112,11 +113,7 @@ class CompiledFunction:
     in_use = False
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        name: str | None = None,
-        donates: bool = False,
-        **settings: Any,
+        self, function: Function, name: str | None = None, donates: bool = False, **settings: Any
     ) -> None:
         """Wraps a function of positional arguments; ``settings`` are :class:`FunctionSettings`."""
         self.function = function
@@ -151,7 +148,7 @@ class CompiledFunction:
         return self.log.seconds
 
     @property
-    def avals(self) -> tuple[Any, ...] | None:
+    def avals(self) -> Operands | None:
         return self.log.avals
 
     @property
@@ -220,7 +217,7 @@ class CompiledFunction:
         )  # fmt: skip
         self.host_plans = self._first_calls.host_plans
 
-    def transform(self, traced: Callable[..., Any]) -> Any:
+    def transform(self, traced: Function) -> Any:
         """Returns the jitted form of the function; subclasses may map it over devices."""
         settings = self._settings
         options = dict(settings.jit_options)
@@ -235,8 +232,8 @@ class CompiledFunction:
             **options,
         )
 
-    def _traced(self) -> Callable[..., Any]:
-        def traced(*args: Any) -> Any:
+    def _traced(self) -> Function:
+        def traced(*args: Tree) -> Any:
             self._first_calls.check_trace()
             self.log.count_trace()
             with this_process_only(), paused_collection():
@@ -259,7 +256,7 @@ class CompiledFunction:
 
     # -- calls -----------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Tree) -> Any:
         if self.donates:
             stored: list[Any] = []
             self.call_into(stored, Donated(args[0]), args[1:])
@@ -270,7 +267,7 @@ class CompiledFunction:
             deferred_errors.note(results, outcome)
         return results
 
-    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+    def call_into(self, results: list[Raw], donated: Donated, args: Operands) -> None:
         """Appends the result for ``(donated.tree, *args)`` to ``results``.
 
         After any exception either it is in the list, or ``donated.restored()`` has the arrays that
@@ -288,9 +285,7 @@ class CompiledFunction:
             raise error
         results.append(values)
 
-    def _call(
-        self, args: tuple[Any, ...], into: list[Any] | None = None, is_first: bool = False
-    ) -> Any:
+    def _call(self, args: Operands, into: list[Any] | None = None, is_first: bool = False) -> Any:
         """Runs every call; of a function that donates, appends the results to ``into``.
         ``is_first`` says that JAX has no program for such arguments."""
         if self._tasks:
@@ -301,7 +296,7 @@ class CompiledFunction:
         first_calls: Any = self._first_calls
         state = thread_x64(), thread_differentiable(), thread_mesh(), thread_trace()
         interpreted: InterpretedFunction | None = None
-        results: Any = None
+        results: Tree = None
         undecided = False
         try:
             set_thread_x64(True)
@@ -334,9 +329,7 @@ class CompiledFunction:
             deferred_errors.follow((*donated, *args[len(donated) :]), results)
         return results
 
-    def _plan(
-        self, args: tuple[Any, ...], is_first: bool
-    ) -> tuple[InterpretedFunction | None, bool]:
+    def _plan(self, args: Operands, is_first: bool) -> tuple[InterpretedFunction | None, bool]:
         """Returns the plan of a call, None where it is not interpreted; and whether JAX is known to
         have no program for such arguments."""
         if not is_first:
@@ -350,7 +343,7 @@ class CompiledFunction:
         return self._first_calls.first(args, key), True
 
     def _run_first(
-        self, interpreted: InterpretedFunction | None, args: tuple[Any, ...], into: list[Any] | None
+        self, interpreted: InterpretedFunction | None, args: Operands, into: list[Any] | None
     ) -> Any:
         if interpreted is not None:
             return stored(interpreted.run(args), into)
@@ -367,32 +360,30 @@ class CompiledFunction:
 
     # -- compilation ahead -----------------------------------------------------------------------
 
-    def _finish_task(self, args: tuple[Any, ...]) -> None:
+    def _finish_task(self, args: Operands) -> None:
         task = self._tasks.get(_signature(args))
         if task is not None:
             task.finish()
 
-    def _wrapped(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _wrapped(self, args: Operands) -> Operands:
         return (Donated(args[0]), *args[1:]) if self.donates else args
 
-    def compile(self, *args: Any) -> jax.stages.Compiled:
+    def compile(self, *args: Tree) -> jax.stages.Compiled:
         """Returns the executable for such arguments (arrays or ``ShapeDtypeStruct``), not run.
 
         A later call with the same shapes finds it compiled.
         """
         return self._logged(args, lambda *wrapped: self._dispatcher.executable(wrapped), True)
 
-    def trace(self, *args: Any) -> jax.stages.Traced:
+    def trace(self, *args: Tree) -> jax.stages.Traced:
         """Returns the ``jax.stages.Traced``; free where such arguments were traced before."""
         return self._logged(args, lambda *wrapped: self._jitted.trace(*wrapped))
 
-    def lower(self, *args: Any) -> jax.stages.Lowered:
+    def lower(self, *args: Tree) -> jax.stages.Lowered:
         """Returns the ``jax.stages.Lowered``; free where such arguments were traced before."""
         return self._logged(args, lambda *wrapped: self._jitted.lower(*wrapped))
 
-    def _logged(
-        self, args: tuple[Any, ...], work: Callable[..., Any], compiles: bool = False
-    ) -> Any:
+    def _logged(self, args: Operands, work: Function, compiles: bool = False) -> Any:
         self._start_after_fork()
         start = time.perf_counter()
         wrapped = self._wrapped(args)
@@ -404,21 +395,21 @@ class CompiledFunction:
             self._log(wrapped, time.perf_counter() - start, compiles)
         return result
 
-    def precompile(self, *args: Any) -> CompileTask:
+    def precompile(self, *args: Tree) -> CompileTask:
         """Compiles in the background; a call with such arguments waits, or compiles first."""
         return self._submit(args, lambda: self.compile(*args))
 
-    def prefetch(self, *args: Any) -> None:
+    def prefetch(self, *args: Tree) -> None:
         """Loads the executable from disk in the background; a call waits, or loads it first."""
         self._start_after_fork()
         if self._interprets() is not True and self._dispatcher.caches:
             self._submit(args, lambda: self._load_ahead(args))
 
-    def _load_ahead(self, args: tuple[Any, ...]) -> None:
+    def _load_ahead(self, args: Operands) -> None:
         with jax.enable_x64(True):
             self._dispatcher.prefetch(self._wrapped(args))
 
-    def _submit(self, args: tuple[Any, ...], work: Callable[[], Any]) -> CompileTask:
+    def _submit(self, args: Operands, work: Callable[[], Any]) -> CompileTask:
         key = _signature(self._wrapped(args))
 
         def work_and_forget() -> None:
@@ -433,12 +424,12 @@ class CompiledFunction:
                 self._tasks[key] = submit(work_and_forget)
             return self._tasks[key]
 
-    def jaxpr(self, *args: Any) -> Any:
+    def jaxpr(self, *args: Tree) -> Any:
         return in_x64(jax.make_jaxpr(self.function))(*args).jaxpr
 
     # -- counts ----------------------------------------------------------------------------------
 
-    def _log(self, args: tuple[Any, ...], seconds: float, compiles: bool) -> None:
+    def _log(self, args: Operands, seconds: float, compiles: bool) -> None:
         """Logs a call, with the arguments of the jitted function, if it traced or loaded."""
         loaded = self.log.close(seconds)
         if loaded is None:
@@ -455,7 +446,7 @@ class CompiledFunction:
         if too_many or self.code_bytes > function_limit_bytes():
             self.clear()
 
-    def _compiled(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
+    def _compiled(self, args: Operands) -> jax.stages.Compiled | None:
         without_hlo = contextlib.suppress(RuntimeError, ValueError, NotImplementedError)
         with jax.enable_x64(True), tracing_allowed(), without_hlo:
             return self._dispatcher.held(args) or self._jitted.lower(*args).compile()
@@ -474,12 +465,12 @@ class CompiledFunction:
         count_code(new_bytes)
 
 
-def _signature(args: tuple[Any, ...]) -> Hashable:
+def _signature(args: Operands) -> Hashable:
     leaves, structure = jax.tree.flatten(args)
     return structure, tuple([(tuple(x.shape), x.dtype) for x in leaves])
 
 
-def _aval(x: Any) -> jax.ShapeDtypeStruct:
+def _aval(x: Raw) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=getattr(x, "sharding", None))
 
 
@@ -487,7 +478,7 @@ _array_functions: CodeCache[CompiledFunction] = CodeCache("arrays", 256, 0.12)
 _array_counts = CompilationCounts()
 
 
-def small_jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def small_jit(function: Function | None = None, **options: Any) -> Any:
     """Compiles a small function of positional arrays of any shapes, with the options of
     ``jax.jit``.
 

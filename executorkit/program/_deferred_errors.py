@@ -15,6 +15,7 @@ from typing import Any
 import jax
 from jax.experimental import checkify
 
+from .._support.annotations import Raw, Tree
 from ..errors import MXNetError
 from ..ops.value_checks import failed_check
 
@@ -62,7 +63,7 @@ class DeferredErrors:
         self._by_array: dict[int, tuple[weakref.ref[Any], tuple[_Outcome, ...]]] = {}
         self._lock = threading.RLock()
 
-    def note(self, results: Any, error: checkify.Error) -> None:
+    def note(self, results: Tree, error: checkify.Error) -> None:
         """Notes for all arrays among ``results`` that they are valid only if ``error`` is none."""
         if not jax.tree.leaves(error):
             return
@@ -74,13 +75,13 @@ class DeferredErrors:
             self.open.append(outcome)
         self._assign(results, (outcome,))
 
-    def follow(self, inputs: Any, results: Any) -> None:
+    def follow(self, inputs: Any, results: Tree) -> None:
         """Notes that ``results`` were computed from ``inputs``."""
         outcomes = self._outcomes_of(jax.tree.leaves(inputs))
         if outcomes:
             self._assign(results, outcomes)
 
-    def raise_for(self, *arrays: Any) -> None:
+    def raise_for(self, *arrays: Raw) -> None:
         """Raises the first error on which one of the arrays depends."""
         self._raise(self._outcomes_of(arrays))
 
@@ -105,7 +106,7 @@ class DeferredErrors:
                 outcomes.update((o, None) for o in entry[1] if o.is_open)
         return tuple(outcomes)
 
-    def _assign(self, results: Any, outcomes: tuple[_Outcome, ...]) -> None:
+    def _assign(self, results: Tree, outcomes: tuple[_Outcome, ...]) -> None:
         for array in jax.tree.leaves(results):
             if isinstance(array, jax.Array):
                 key = id(array)

@@ -14,13 +14,14 @@ KeyboardInterrupt, from destroying the results too:
 """
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import starmap
 from typing import Any
 
 import jax
 import numpy as np
 
+from .._support.annotations import Function, Operands, Raw, Tree
 from ..errors import MXNetError
 from ..jax_internals import clone, in_x64, parts_of
 
@@ -30,7 +31,7 @@ class Donated:
 
     __slots__ = ("_n_flattened", "saved", "tree")
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: Tree) -> None:
         self.tree = tree
         #: Copies of them on the host (of PRNG keys: on their device), in flat order; None where the
         #: call had no use for them.
@@ -99,17 +100,17 @@ def copied(array: jax.Array) -> jax.Array:
     return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts)
 
 
-def held_elsewhere(arrays: list[Any]) -> set[int]:
+def held_elsewhere(arrays: list[Raw]) -> set[int]:
     """Returns the positions of arrays with references besides this list and one other object."""
     return {i for i, n in enumerate(_reference_counts(arrays)) if n > _UNSHARED_COUNT}
 
 
-def copy_at(arrays: list[Any], positions: Collection[int]) -> None:
+def copy_at(arrays: list[Raw], positions: Collection[int]) -> None:
     for i in positions:
         arrays[i] = copied(arrays[i])
 
 
-def _reference_counts(arrays: list[Any]) -> list[int]:
+def _reference_counts(arrays: list[Raw]) -> list[int]:
     return [sys.getrefcount(arrays[i]) for i in range(len(arrays))]
 
 
@@ -130,11 +131,7 @@ def stored(result: Any, results: list[Any] | None) -> Any:
 
 
 def call_donating(
-    function: Callable[..., Any],
-    results: list[Any],
-    donated: Donated,
-    args: tuple[Any, ...],
-    in_c: bool = True,
+    function: Function, results: list[Raw], donated: Donated, args: Operands, in_c: bool = True
 ) -> Any:
     """Appends ``function(donated, *args)`` to ``results``, unless it fails, and returns it.
 

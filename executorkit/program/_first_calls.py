@@ -32,6 +32,7 @@ import jax
 import numpy as np
 from jax.core import ShapedArray, Tracer
 
+from .._support.annotations import Arrays, Operands, Raw
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
@@ -203,7 +204,7 @@ class FirstCalls:
             raise NotCompiledError
         self.unlisted = True
 
-    def known(self, args: Sequence[Any]) -> InterpretedFunction | None:
+    def known(self, args: Arrays) -> InterpretedFunction | None:
         """Counts a call and returns its plan; None if JAX is to be called. The call that takes over
         waits for the compiled program."""
         signature = self._split(args)[1]
@@ -214,15 +215,13 @@ class FirstCalls:
             self._end(signature)
         return entry.function
 
-    def are_new(self, args: Sequence[Any]) -> bool:
+    def are_new(self, args: Arrays) -> bool:
         """Tells whether these shapes are known to be uncompiled, in a fifth of JAX's time."""
         if self.unlisted or not self.counted or self._interpret() is False:
             return False
         return self._split(args)[1] not in self._entries
 
-    def first(
-        self, args: Sequence[Any], host_key: HostKey | None = None
-    ) -> InterpretedFunction | None:
+    def first(self, args: Arrays, host_key: HostKey | None = None) -> InterpretedFunction | None:
         """Returns the plan of calls with new shapes; None where the program is to run.
 
         Traces the function, unless its program is on disk. With a ``host_key`` a plan quicker than
@@ -236,7 +235,7 @@ class FirstCalls:
             return self._first(args, interpret, host_key)
 
     def _first(
-        self, args: Sequence[Any], interpret: bool | None, host_key: HostKey | None
+        self, args: Arrays, interpret: bool | None, host_key: HostKey | None
     ) -> InterpretedFunction | None:
         leaves, signature = self._split(args)
         entry = self._entries.get(signature)
@@ -254,7 +253,7 @@ class FirstCalls:
             self.counted.add(signature)
         return function
 
-    def forget(self, args: Sequence[Any]) -> None:
+    def forget(self, args: Arrays) -> None:
         """Ends the interpretation of calls with such arguments, compiled ahead."""
         self.unlisted = True
         _, signature = self._split(args)
@@ -266,7 +265,7 @@ class FirstCalls:
         self.counted.discard(signature)
 
     def _planned(
-        self, args: Sequence[Any], leaves: Sequence[Any], interpret: bool | None
+        self, args: Arrays, leaves: Arrays, interpret: bool | None
     ) -> InterpretedFunction | None:
         """Returns the plan of calls with such arguments; None where they cannot be interpreted, or
         their program is on disk, and loaded now."""
@@ -290,7 +289,7 @@ class FirstCalls:
             self._dispatcher.store_jaxpr(tuple(args), *flat)
         return function
 
-    def _flat_jaxpr(self, args: Sequence[Any]) -> tuple[FlatJaxpr, Any] | None:
+    def _flat_jaxpr(self, args: Arrays) -> tuple[FlatJaxpr, Any] | None:
         """Returns the flat jaxpr and the structure of its results, if NumPy can make them."""
         if self._program is not None:
             program = self._program()
@@ -303,7 +302,7 @@ class FirstCalls:
         plain = all(map(_is_plain, traced.jaxpr.out_avals))
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
-    def _submit(self, args: Sequence[Any]) -> CompileTask:
+    def _submit(self, args: Arrays) -> CompileTask:
         arguments = tuple(args)
         # Lowered here: it is Python's work, and calls beside a thread would wait for Python's lock,
         # five milliseconds at a time.
@@ -317,7 +316,7 @@ class FirstCalls:
 
         return submit(compile)
 
-    def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
+    def _split(self, args: Arrays) -> tuple[list[Any], Hashable]:
         static = self._static
         fixed = tuple([args[i] for i in sorted(static) if i < len(args)])
         leaves, structure = jax.tree.flatten(_arrays_of(args, static))
@@ -356,7 +355,7 @@ class InterpretedFunction:
         """True if compiling takes less time than a number of calls that is soon reached."""
         return self.compilation < _SOON * self.estimate
 
-    def run(self, args: Sequence[Any]) -> Any:
+    def run(self, args: Arrays) -> Any:
         leaves = jax.tree.leaves(_arrays_of(args, self._static))
         host = [
             np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
@@ -390,7 +389,7 @@ def _target_of(device: Any, bound: bool) -> _Target:
     return _Target(device, bound)
 
 
-def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
+def _target(leaves: Arrays, device: Any) -> _Target | None:
     """Returns the place of a call's results; None unless it is one CPU device."""
     devices = set() if device is None else {device}
     bound = device is not None
@@ -415,7 +414,7 @@ def _default_device() -> Any:
     return device
 
 
-def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
+def _arrays_of(args: Arrays, static: frozenset[int]) -> Operands:
     return tuple([x for i, x in enumerate(args) if i not in static]) if static else tuple(args)
 
 
@@ -423,7 +422,7 @@ def _is_plain(aval: Any) -> bool:
     return not (aval.weak_type or jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended))
 
 
-def _kind(x: Any) -> Hashable:
+def _kind(x: Raw) -> Hashable:
     """Returns the facts about an argument on which the trace depends."""
     if isinstance(x, jax.Array):
         return (x.aval,) if isinstance(x, Tracer) else (x.aval, x.sharding)

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import Function, Key, Operands, Raw
 from ..lowering import (
     Graph,
     GraphStep,
@@ -44,7 +45,7 @@ class GraphEvaluator:
         self._mirrored = mirrored_steps(graph)
         self._backward_updates = shared_state_updates(graph, argnums)
         self._run = lower(graph, backward_updates=self._backward_updates)
-        self._run_inference: Callable[..., tuple[Any, ...]] | None = None
+        self._run_inference: Callable[..., Operands] | None = None
         self._disabled = disabled_passes()
         self._channels_last = channels_last_allowed()
         #: True if backward computes anything again.
@@ -61,12 +62,12 @@ class GraphEvaluator:
         )
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
-    def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
+    def __call__(self, args: Arrays, aux: Arrays, key: Key, train: bool) -> Any:
         run = partial(self._run, aux=aux, key=key, train=train)
         with without_derivatives():
             return self._with_casts(args, aux, key, run, train)
 
-    def for_inference(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+    def for_inference(self, args: Arrays, aux: Arrays, key: Key) -> Operands:
         """Returns the outputs; what depends on parameters alone is computed from these alone."""
         if self._options.compute_dtype is not None:
             return self(args, aux, key, False)[0]
@@ -77,9 +78,9 @@ class GraphEvaluator:
         with winograd, prepared_weights(), without_derivatives():
             return self._run_inference(args, aux, key)
 
-    def for_backward(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
+    def for_backward(self, args: Arrays, aux: Arrays, key: Key, train: bool, scale: Any) -> Any:
         """Evaluates the graph to be differentiated: with saved values marked, and losses scaled."""
-        observers: list[Callable[[GraphStep, list[Any]], list[Any]]] = []
+        observers: list[Callable[[GraphStep, list[Raw]], list[Raw]]] = []
         if self._mirrored and self._options.remat is None:
             observers.append(save_all_but(self._mirrored, self._graph))
         if scale is not None:
@@ -90,7 +91,7 @@ class GraphEvaluator:
                 args, aux, key, lambda cast: self._run(cast, aux, key, train, wrap_body), True
             )
 
-        def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
+        def observe(step: GraphStep, inputs: list[Raw]) -> list[Any]:
             for observer in observers:
                 inputs = observer(step, inputs)
             return inputs
@@ -105,13 +106,13 @@ class GraphEvaluator:
 
         return self._with_casts(args, aux, key, run, True)
 
-    def rematerialized(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def rematerialized(self, function: Function) -> Function:
         """Returns ``function`` so that its derivative saves the values that the options ask for."""
         if self._by_segments or not self.recomputes:
             return function
         return jax.checkpoint(function, policy=checkpoint_policy(self._options.remat))
 
-    def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+    def cast(self, args: Arrays, aux: Arrays, key: Key) -> Operands:
         """Returns the arguments in the dtypes that they are computed in."""
         if self._options.compute_dtype is None:
             return tuple(args)
@@ -122,7 +123,7 @@ class GraphEvaluator:
         return tuple(x if target is None else x.astype(target) for x, target in pairs)
 
     def _with_casts(
-        self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any], training: bool
+        self, args: Arrays, aux: Arrays, key: Key, run: Callable[[Arrays], Any], training: bool
     ) -> Any:
         with use_winograd(winograd_in(self._options.winograd, training)):
             if self._options.compute_dtype is None:
@@ -138,7 +139,7 @@ class GraphEvaluator:
             tuple(new.astype(old.dtype) for new, old in zip(new_aux, aux, strict=True)),
         )
 
-    def _cast_targets(self, args: Arrays, aux: Arrays, key: Any) -> tuple[str | None, ...]:
+    def _cast_targets(self, args: Arrays, aux: Arrays, key: Key) -> tuple[str | None, ...]:
         graph, dtype = self._graph, self._options.compute_dtype
         assert dtype is not None
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
@@ -146,8 +147,8 @@ class GraphEvaluator:
         single = [i for i, x in enumerate(avals) if x.dtype == jnp.float32]
 
         # Labels and indices have no gradient, as the gradient's own jaxpr says.
-        def gradients(args: Arrays, aux: Arrays, key: Any) -> Any:
-            def floating_outputs(*differentiated: Any) -> Any:
+        def gradients(args: Arrays, aux: Arrays, key: Key) -> Any:
+            def floating_outputs(*differentiated: Raw) -> Any:
                 full = list(args)
                 for i, x in zip(single, differentiated, strict=True):
                     full[i] = x

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import Key, Operands, Raw
 from ..jax_internals import in_x64
 from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes, walk
 from ..ops import Params
@@ -44,7 +45,7 @@ class IntegerGradients:
     def carry_arguments(self, args: Arrays) -> list[Any]:
         return self._carry(self.graph.arg_values, args)
 
-    def restore_outputs(self, outputs: Arrays) -> tuple[Any, ...]:
+    def restore_outputs(self, outputs: Arrays) -> Operands:
         """Returns the graph's outputs in their own dtypes."""
         pairs = zip(self.graph.heads, outputs, strict=True)
         return tuple(x.astype(self.carried.get(i, x.dtype)) for i, x in pairs)
@@ -54,8 +55,8 @@ class IntegerGradients:
         return self.carried.get(self.graph.arg_values[position])
 
     def evaluate(
-        self, args: Arrays, aux: Arrays, key: Any, train: bool
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        self, args: Arrays, aux: Arrays, key: Key, train: bool
+    ) -> tuple[Operands, Operands]:
         """Returns outputs and new auxiliary states; carried values as floating numbers."""
         graph, new_aux = self.graph, list(aux)
         values = dict(graph.numbered(args, aux))
@@ -71,13 +72,13 @@ class IntegerGradients:
         return tuple(values[i] for i in graph.heads), tuple(new_aux)
 
     def _run(
-        self, step: GraphStep, params: Params, inputs: list[Any], key: Any, train: bool
+        self, step: GraphStep, params: Params, inputs: list[Raw], key: Key, train: bool
     ) -> Sequence[Any]:
         step_key = node_key(step, key, train)
         if not self.touches(step):
             return step.op.apply(params, inputs, key=step_key, train=train)
 
-        def exact(*inputs: Any) -> tuple[Any, ...]:
+        def exact(*inputs: Raw) -> Operands:
             integers = self._restore(step.inputs, inputs)
             results = step.op.apply(params, integers, key=step_key, train=train)
             n = step.n_outputs
@@ -93,11 +94,11 @@ class IntegerGradients:
         smooth = _smooth(step, params, step_key, train)
         stops = STOPS_INTEGER_GRADIENT in step.op.traits
 
-        def backward(residuals: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
+        def backward(residuals: Operands, cotangents: Operands) -> Operands:
             stopped = {k for k, i in enumerate(step.inputs) if stops and i in self.carried}
             argnums = [k for k, x in enumerate(residuals) if _is_floating(x) and k not in stopped]
             computed = differentiate(smooth, residuals, argnums, cotangents)
-            gradients: list[Any] = [None] * len(residuals)
+            gradients: list[Raw] = [None] * len(residuals)
             for k, gradient in zip(argnums, computed, strict=True):
                 dtype = self.carried.get(step.inputs[k])
                 truncated = gradient if dtype is None else convert(gradient, dtype)
@@ -120,20 +121,18 @@ class IntegerGradients:
         return [x.astype(self.carried[i]) if i in self.carried else x for i, x in pairs]
 
 
-def _is_floating(x: Any) -> bool:
+def _is_floating(x: Raw) -> bool:
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
-def _smooth(
-    step: GraphStep, params: Params, key: Any, train: bool
-) -> Callable[..., tuple[Any, ...]]:
+def _smooth(step: GraphStep, params: Params, key: Key, train: bool) -> Callable[..., Operands]:
     """Returns the step's outputs as a function of floating numbers: integer inputs are converted,
     conversions to integers left out."""
     changed = dict(params)
     if _is_integer(changed.get("dtype")):
         changed["dtype"] = _CARRIER.name
 
-    def smooth(*inputs: Any) -> tuple[Any, ...]:
+    def smooth(*inputs: Raw) -> Operands:
         floats = [x if _is_floating(x) else x.astype(_CARRIER) for x in inputs]
         results = step.op.apply(Params(changed), floats, key=key, train=train)
         return tuple(x.astype(_CARRIER) for x in results[: step.n_outputs])
@@ -142,12 +141,9 @@ def _smooth(
 
 
 def _gradients(
-    smooth: Callable[..., tuple[Any, ...]],
-    inputs: Sequence[Any],
-    argnums: Sequence[int],
-    cotangents: Sequence[Any],
-) -> tuple[Any, ...]:
-    def function(*differentiated: Any) -> tuple[Any, ...]:
+    smooth: Callable[..., Operands], inputs: Arrays, argnums: Sequence[int], cotangents: Arrays
+) -> Operands:
+    def function(*differentiated: Raw) -> Operands:
         full = list(inputs)
         for k, x in zip(argnums, differentiated, strict=True):
             full[k] = x
@@ -168,10 +164,10 @@ def _gradients(
 
 def _truncated_gradients(
     dtype: str,
-    smooth: Callable[..., tuple[Any, ...]],
-    inputs: Sequence[Any],
+    smooth: Callable[..., Operands],
+    inputs: Arrays,
     argnums: Sequence[int],
-    cotangents: Sequence[Any],
+    cotangents: Arrays,
 ) -> list[Any]:
     """Differentiates an element-wise ``smooth`` with derivatives truncated to ``dtype``; products
     with the head gradient and sums over broadcast axes are in integers."""
@@ -217,7 +213,7 @@ def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
     smooth = _smooth(step, step.params, jax.random.key(0) if step.op.key_name else None, True)
     floats = [x if _is_floating(x) else jax.ShapeDtypeStruct(x.shape, _CARRIER) for x in avals]
 
-    def gradient(cotangents: Sequence[Any], *inputs: Any) -> Any:
+    def gradient(cotangents: Arrays, *inputs: Raw) -> Any:
         return _gradients(smooth, inputs, [position], cotangents)
 
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import Key, Operands, Raw
 from ..lowering import Graph, GraphStep, evaluate
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ._activity import differentiable_inputs
@@ -42,14 +43,14 @@ class Observation:
         self.forward = compiled(self._forward, "observe")
         self.backward = compiled(self._backward, "observe_backward")
 
-    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
         with use_winograd(winograd_in(self._winograd, train)):
             values, new_aux = evaluate(self._graph, args, aux, key, train)
         return tuple(values), tuple(new_aux[n] for n in self._forward_state_indices)
 
     def _backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays
-    ) -> tuple[Any, ...]:
+        self, train: bool, args: Arrays, aux: Arrays, key: Key, heads: Arrays
+    ) -> Operands:
         """Computes gradients of zeros that are added to the inputs."""
         graph = self._graph
         values = jax.eval_shape(lambda: tuple(evaluate(graph, args, aux, key, train)[0]))
@@ -60,8 +61,8 @@ class Observation:
         }
         floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
 
-        def function(perturbations: dict[Any, Any]) -> tuple[Any, ...]:
-            def perturb(step: GraphStep, inputs: list[Any]) -> list[Any]:
+        def function(perturbations: dict[Any, Any]) -> Operands:
+            def perturb(step: GraphStep, inputs: list[Raw]) -> list[Any]:
                 return [
                     x + perturbations[step.index, k] if (step.index, k) in perturbations else x
                     for k, x in enumerate(inputs)

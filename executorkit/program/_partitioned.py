@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 
+from .._support.annotations import Function, Key, NumberedArrays, Operands, Raw, Tree
 from ..context import Context
 from ..errors import NotSupportedError
 from ..jax_internals import in_x64
@@ -59,7 +60,7 @@ class PartitionedProgram(BaseProgram):
 
     # -- running ---------------------------------------------------------------------------------
 
-    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
         values, new_aux = self._inputs(args, aux)
         for segment, part in self.segments:
             inputs = self._segment_inputs(segment, part, values, aux, key, train)
@@ -67,7 +68,7 @@ class PartitionedProgram(BaseProgram):
             self._store(segment, part, outputs, states, values, new_aux)
         return self._outputs(values, aux, new_aux)
 
-    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
         values, new_aux = self._inputs(args, aux)
         backward_states: dict[int, Any] = {}
         residuals = []
@@ -89,7 +90,7 @@ class PartitionedProgram(BaseProgram):
         return outputs, forward_states, states, _SegmentResiduals(residuals, differentiated)
 
     def _forward_backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays,
+        self, train: bool, args: Arrays, aux: Arrays, key: Key, heads: Arrays,
         accumulated: Arrays = (),
     ) -> Any:  # fmt: skip
         *results, residuals = self._forward(train, args, aux, key)
@@ -97,7 +98,7 @@ class PartitionedProgram(BaseProgram):
 
     def _backward(
         self, residuals: _SegmentResiduals, heads: Arrays, accumulated: Arrays = ()
-    ) -> tuple[Any, ...]:
+    ) -> Operands:
         gradients: dict[int, Any] = {}
         for i, head in zip(self.graph.heads, heads, strict=True):
             if head is not None:
@@ -121,9 +122,9 @@ class PartitionedProgram(BaseProgram):
         return dict(self.graph.numbered(args, aux)), dict(enumerate(aux))
 
     def _segment_inputs(
-        self, segment: DeviceSegment, part: Program, values: Mapping[int, Any], aux: Arrays,
-        key: Any, train: bool,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self, segment: DeviceSegment, part: Program, values: NumberedArrays, aux: Arrays,
+        key: Key, train: bool,
+    ) -> Operands:  # fmt: skip
         device = segment.context.device
         inputs = tuple(jax.device_put(values[i], device) for i in segment.inputs)
         states = tuple(jax.device_put(aux[n], device) for n in segment.aux)
@@ -139,19 +140,19 @@ class PartitionedProgram(BaseProgram):
         values.update(zip(segment.outputs, outputs, strict=True))
 
     def _outputs(
-        self, values: Mapping[int, Any], aux: Arrays, new_aux: Mapping[int, Any]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        self, values: NumberedArrays, aux: Arrays, new_aux: NumberedArrays
+    ) -> tuple[Operands, Operands]:
         put = jax.device_put
         outputs = tuple(put(values[i], self._context_of[i].device) for i in self.graph.heads)
         states = tuple(put(new_aux[n], aux[n].sharding) for n in self.forward_state_indices)
         return outputs, states
 
     @in_x64
-    def _add_gradient(self, gradients: dict[int, Any], i: int, gradient: Any) -> None:
+    def _add_gradient(self, gradients: dict[int, Any], i: int, gradient: Raw) -> None:
         gradient = jax.device_put(gradient, self._context_of[i].device)
         gradients[i] = gradients[i] + gradient if i in gradients else gradient
 
-    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Key) -> tuple[bool, ...]:
         return self._unpartitioned.needs_head_gradient(args, aux, key)
 
     # -- training steps --------------------------------------------------------------------------
@@ -198,7 +199,7 @@ class _SegmentResiduals(NamedTuple):
     segments: Sequence[Residuals]
     differentiated: Arrays
 
-    def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> _SegmentResiduals:
+    def completed(self, args: Arrays, aux: Arrays, results: Arrays) -> _SegmentResiduals:
         """Returns itself: nothing is left out."""
         return self
 
@@ -206,24 +207,24 @@ class _SegmentResiduals(NamedTuple):
 class _SegmentedFunction:
     """A function of a partitioned program in one mode, called like a jitted one."""
 
-    def __init__(self, method: Callable[..., Any], train: bool) -> None:
+    def __init__(self, method: Function, train: bool) -> None:
         self._method = method
         self._train = train
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Tree) -> Any:
         return self._method(self._train, *args)
 
-    def compile(self, args: Arrays, aux: Arrays, key: Any, *gradients: Arrays) -> None:
+    def compile(self, args: Arrays, aux: Arrays, key: Key, *gradients: Arrays) -> None:
         """Compiles by running once on zeros: segments' inputs are other segments' outputs."""
         prng_key = None if key is None else jax.random.key(0)
         self(_zeros(args), _zeros(aux), prng_key, *map(_zeros, gradients))
 
-    def precompile(self, *args: Any) -> CompileTask:
+    def precompile(self, *args: Tree) -> CompileTask:
         return submit(lambda: self.compile(*args))
 
 
 @in_x64
-def _zeros(avals: Sequence[Any]) -> tuple[Any, ...]:
+def _zeros(avals: Sequence[Any]) -> Operands:
     return tuple(
         None if a is None else jax.device_put(jax.numpy.zeros(a.shape, a.dtype), a.sharding)
         for a in avals

@@ -33,6 +33,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Function, Key, Operands, Raw
 from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
@@ -233,8 +234,8 @@ class PreparedInference:
     def __init__(
         self,
         graph: Graph,
-        evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
-        whole: Callable[..., Any],
+        evaluate: Callable[[Arrays, Arrays, Key], Operands],
+        whole: Function,
         jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
         question: Callable[[Hashable, str], Hashable],
         always: bool,
@@ -264,7 +265,7 @@ class PreparedInference:
         sets = {id(e.prepared): e.prepared for e in entries if e.state is State.READY}
         return sum(prepared.code_bytes for prepared in sets.values())
 
-    def __call__(self, args: Arrays, aux: Arrays, key: Any, fed: FedArguments) -> Any:
+    def __call__(self, args: Arrays, aux: Arrays, key: Key, fed: FedArguments) -> Any:
         if not fed.positions:
             fed.observe(args)
             return self._whole(args, aux, key)
@@ -290,8 +291,8 @@ class PreparedInference:
         return split.run([arrays[i] for i in layout.fed], held, prepared), ()
 
     def calls(
-        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
-    ) -> list[tuple[CompiledFunction, tuple[Any, ...]]]:
+        self, args: Arrays, aux: Arrays, key: Key, fed: frozenset[int]
+    ) -> list[tuple[CompiledFunction, Operands]]:
         """Returns both functions with abstract arguments; empty if one stage is better."""
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, fed)
@@ -351,7 +352,7 @@ class PreparedInference:
     def _new_split(self, layout: _Layout) -> _Split | None:
         n_args, n_arrays = self._n_args, self._n_arrays
 
-        def evaluate(*arrays: Any) -> tuple[Any, ...]:
+        def evaluate(*arrays: Raw) -> Operands:
             key = arrays[n_arrays] if len(arrays) > n_arrays else None
             return self._evaluate(arrays[:n_args], arrays[n_args:n_arrays], key)
 
@@ -407,8 +408,8 @@ class PreparedInference:
 def prepared_inference(
     graph: Graph,
     options: Options,
-    evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
-    whole: Callable[..., Any],
+    evaluate: Callable[[Arrays, Arrays, Key], Operands],
+    whole: Function,
     jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
     question: Callable[[Hashable, str], Hashable],
 ) -> PreparedInference | None:
@@ -435,9 +436,9 @@ class PreparedArrays:
 
     in_use = False
 
-    def __init__(self, arrays: Sequence[Any], n_bytes: int, sources: Iterable[Any]) -> None:
+    def __init__(self, arrays: Arrays, n_bytes: int, sources: Iterable[Any]) -> None:
         #: None once the set was dropped, or one of its sources was freed.
-        self.arrays: tuple[Any, ...] | None = tuple(arrays)
+        self.arrays: Operands | None = tuple(arrays)
         self.last_use = 0
         #: Number of calls that have used it.
         self.uses = 0
@@ -470,7 +471,7 @@ class PreparedCache(CodeCache[PreparedArrays]):
         self._limit_bytes = limit
         self.trim()
 
-    def use(self, prepared: PreparedArrays) -> tuple[Any, ...] | None:
+    def use(self, prepared: PreparedArrays) -> Operands | None:
         prepared.uses += 1
         self._uses += 1
         prepared.last_use = self._uses

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import Function, Key, Operands, Raw
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
 from ..jaxprs import FlatProgram
@@ -130,7 +131,7 @@ class Program(BaseProgram):
         return "stages", self.fingerprint(facts), platform, settings, disk_cache.trace_context()
 
     def _both_modes(
-        self, method: Callable[..., Any], name: str, on_disk: bool = False
+        self, method: Function, name: str, on_disk: bool = False
     ) -> tuple[CompiledFunction, CompiledFunction]:
         def jitted(train: bool, name: str) -> CompiledFunction:
             return self._compiled(
@@ -148,11 +149,11 @@ class Program(BaseProgram):
 
     # -- functions of arrays, traced by JAX ------------------------------------------------------
 
-    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
         outputs, new_aux = self._evaluator(args, aux, key, train)
         return outputs, tuple(new_aux[n] for n in self.forward_state_indices)
 
-    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any, scale: Any = None) -> Any:
+    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Key, scale: Any = None) -> Any:
         integers = None
         if scale is None and self.options.compute_dtype is None:
             integers = integer_gradients(self.graph, self.argnums, args, aux)
@@ -160,7 +161,7 @@ class Program(BaseProgram):
             args = integers.carry_arguments(args)
         floating = tuple(i for i in self.argnums if jnp.issubdtype(args[i].dtype, jnp.inexact))
 
-        def function(*differentiated: Any) -> Any:
+        def function(*differentiated: Raw) -> Any:
             full = list(args)
             for i, x in zip(floating, differentiated, strict=True):
                 full[i] = x
@@ -188,12 +189,10 @@ class Program(BaseProgram):
         residuals = Residuals(tuple(leaves), Derivative(structure, output_specs, argument_specs))
         return tuple(outputs), forward_states, backward_states, residuals
 
-    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
         return with_few_residuals(partial(self._vjp, train), args, aux, key)
 
-    def _backward(
-        self, residuals: Residuals, heads: Arrays, accumulated: Arrays = ()
-    ) -> tuple[Any, ...]:
+    def _backward(self, residuals: Residuals, heads: Arrays, accumulated: Arrays = ()) -> Operands:
         with use_winograd(winograd_in(self.options.winograd, True)):
             computed = iter(residuals.gradients(heads))
         grads = []
@@ -207,7 +206,7 @@ class Program(BaseProgram):
         return add_accumulated(accumulated, grads)
 
     def _forward_backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays,
+        self, train: bool, args: Arrays, aux: Arrays, key: Key, heads: Arrays,
         accumulated: Arrays = (), scale: Any = None,
     ) -> Any:  # fmt: skip
         *results, residuals = self._vjp(train, args, aux, key, scale)
@@ -219,7 +218,7 @@ class Program(BaseProgram):
     def can_fuse_updates(self) -> bool:
         return True
 
-    def gradient_function(self, train: bool) -> Callable[..., Any]:
+    def gradient_function(self, train: bool) -> Function:
         """Returns ``forward_backward``, not jitted, with a loss scale as its last argument."""
         return self.forward_backward[train].function
 
@@ -282,7 +281,7 @@ class Program(BaseProgram):
 
     # -- questions -------------------------------------------------------------------------------
 
-    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Key) -> tuple[bool, ...]:
         if not any(self.may_need_head_gradient):
             return self.may_need_head_gradient
         dtypes = tuple(x.dtype for x in (*args, *aux))
@@ -292,7 +291,7 @@ class Program(BaseProgram):
             arrays = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (args, aux))
             outputs = in_x64(jax.eval_shape)(lambda *a: self._vjp(True, *a)[0], *arrays, key)
 
-            def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Any) -> Any:
+            def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Key) -> Any:
                 return self._vjp(True, args, aux, key)[3].gradients(heads)
 
             used = used_inputs(gradients, outputs, *arrays, key)
@@ -301,7 +300,7 @@ class Program(BaseProgram):
         return answer
 
     @in_x64
-    def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+    def cast(self, args: Arrays, aux: Arrays, key: Key) -> Operands:
         """Returns the arguments in the dtypes of the computation (``options.compute_dtype``)."""
         return self._evaluator.cast(args, aux, key)
 

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
+from .._support.annotations import Function, Raw
 from ..errors import ArgumentValueError, UnknownArgumentError, did_you_mean
 from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
@@ -89,7 +90,7 @@ class Options:
     """
 
     compute_dtype: str | None = None
-    remat: str | Callable[..., Any] | None = None
+    remat: str | Function | None = None
     interpret: bool | None = None
     deterministic: bool = field(default_factory=lambda: _deterministic_default())
     prepare: bool | None = None
@@ -202,7 +203,7 @@ def mirrored_steps(graph: Graph) -> frozenset[int]:
     return frozenset(i for i, text in texts.items() if text.lower() in ("true", "1"))
 
 
-def checkpoint_policy(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:
+def checkpoint_policy(remat: str | Function | None) -> Function:
     """Returns the policy for ``jax.checkpoint``; None saves marks of :func:`save_all_but`."""
     policies = jax.checkpoint_policies
     if remat is None:
@@ -218,12 +219,12 @@ def _save_costly(primitive: Any, *_: Any, **__: Any) -> bool:
 
 def save_all_but(
     mirrored: frozenset[int], graph: Graph
-) -> Callable[[GraphStep, list[Any]], list[Any]]:
+) -> Callable[[GraphStep, list[Raw]], list[Raw]]:
     """Returns an observer that marks the results of steps that are not mirrored, to be saved."""
     producer = {number: s.index for s in graph.steps for number in s.outputs}
     marked: dict[int, tuple[Any, Any]] = {}
 
-    def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
+    def observe(step: GraphStep, inputs: list[Raw]) -> list[Any]:
         marked_inputs = list(inputs)
         for k, (number, x) in enumerate(zip(step.inputs, inputs, strict=True)):
             if producer.get(number, -1) in mirrored or number not in producer:
@@ -248,10 +249,10 @@ def _scale_gradient_backward(scale: jax.Array, g: jax.Array) -> tuple[jax.Array,
 _scale_gradient.defvjp(lambda x, scale: (x, scale), _scale_gradient_backward)
 
 
-def scale_losses(scale: Any) -> Callable[[GraphStep, list[Any]], list[Any]]:
+def scale_losses(scale: Any) -> Callable[[GraphStep, list[Raw]], list[Raw]]:
     """Returns an observer that scales gradients of loss operators, which ignore head gradients."""
 
-    def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
+    def observe(step: GraphStep, inputs: list[Raw]) -> list[Any]:
         if not step.op.loss(step.params):
             return inputs
         floating = jnp.issubdtype(inputs[0].dtype, jnp.inexact)

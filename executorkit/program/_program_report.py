@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._support.annotations import Operands
 from ..errors import MXNetError
 from ..lowering import Cost, Graph, cost_of
 from ._compiled_function import CompiledFunction
@@ -50,7 +51,7 @@ def compiled_function(
 
 def required_function(
     functions: Sequence[CompiledFunction], name: str | None, method: str
-) -> tuple[CompiledFunction, tuple[Any, ...]]:
+) -> tuple[CompiledFunction, Operands]:
     """Returns it with the avals of its last trace; MXNetError if nothing is compiled."""
     function = compiled_function(functions, name, method)
     if function is None or function.avals is None:
@@ -60,7 +61,7 @@ def required_function(
 
 
 def cost_of_function(
-    function: CompiledFunction, avals: tuple[Any, ...], graph: Graph, names_from: Graph
+    function: CompiledFunction, avals: Operands, graph: Graph, names_from: Graph
 ) -> Cost:
     """Returns the cost of a function of a graph, under the node names of an equal graph."""
     names = [(s.node.name or s.op.name, s.op.name) for s in graph.steps]

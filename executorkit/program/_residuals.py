@@ -7,13 +7,14 @@ results, and backward computes broadcasts and reshapes of such values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from .._support.annotations import DType, Key, NumberedArrays, Operands
 from ..jax_internals import jaxpr_as_fun
 from ..jaxprs import FlatProgram, FlatValue, Trait, flat_program, primitives_with
 from ._train_step import Arrays
@@ -26,7 +27,7 @@ class ArraySpec:
     """Shape and dtype of an array, and the dtype of integers carried in it: static in a pytree."""
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
     integer_dtype: str | None = None
 
 
@@ -61,12 +62,12 @@ class Residuals:
     """Values that ``forward`` saves for ``backward``: the linearised graph with its arrays."""
 
     #: The saved arrays; None for one that :meth:`completed` puts in.
-    arrays: Sequence[Any]
+    arrays: Arrays
     derivative: Derivative = field(metadata={"static": True})
     #: The way from the arrays to the derivative's leaves; None if these are the leaves.
     omission: Omission | None = field(default=None, metadata={"static": True})
 
-    def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> Residuals:
+    def completed(self, args: Arrays, aux: Arrays, results: Arrays) -> Residuals:
         """Returns them with the omitted arrays, from the call of forward that returned them."""
         omission = self.omission
         if omission is None:
@@ -79,7 +80,7 @@ class Residuals:
         ]
         return Residuals(tuple(arrays), self.derivative, omission)
 
-    def with_arguments(self, arguments: Mapping[int, Any]) -> Residuals:
+    def with_arguments(self, arguments: NumberedArrays) -> Residuals:
         """Returns them with these contents of arguments of forward, or, for None, without them."""
         if self.omission is None:
             return self
@@ -87,16 +88,16 @@ class Residuals:
         arrays = tuple([x if i is None else arguments.get(i, x) for x, i in pairs])
         return Residuals(arrays, self.derivative, self.omission)
 
-    def gradients(self, heads: Sequence[Any]) -> Sequence[Any]:
+    def gradients(self, heads: Arrays) -> Sequence[Any]:
         """Returns gradients of the floating arguments, for head gradients of the outputs."""
-        leaves: Sequence[Any] = self.arrays
+        leaves: Arrays = self.arrays
         if self.omission is not None:
             leaves = self.omission.compute(*leaves)
         vjp = jax.tree.unflatten(self.derivative.structure, leaves)
         return vjp(cotangents(heads, self.derivative.outputs))
 
 
-def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
+def cotangents(heads: Arrays, outputs: Arrays) -> Operands:
     """Returns cotangents of the floating outputs: head gradients, zeros where none is needed."""
     return tuple(
         jnp.zeros(spec.shape, spec.dtype) if head is None else head.astype(spec.dtype)
@@ -106,8 +107,8 @@ def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def with_few_residuals(
-    forward: Callable[..., tuple[Any, ...]], args: Arrays, aux: Arrays, key: Any
-) -> tuple[Any, ...]:
+    forward: Callable[..., Operands], args: Arrays, aux: Arrays, key: Key
+) -> Operands:
     """Calls ``forward(args, aux, key)`` while JAX traces; its residuals have to be completed.
 
     ``forward`` returns tuples of arrays, and last its :class:`Residuals`.

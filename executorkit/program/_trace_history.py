@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 
+from .._support.annotations import Operands
 from ..display import Viewed, view_of
 from ..errors import listed
 from ._compilation_log import TraceRecord
@@ -82,7 +83,7 @@ def explain_traces(
     return traces
 
 
-def _signature(avals: tuple[Any, ...], argument_name: ArgumentNamer) -> dict[str, ArgumentFacts]:
+def _signature(avals: Operands, argument_name: ArgumentNamer) -> dict[str, ArgumentFacts]:
     leaves, _ = jax.tree_util.tree_flatten_with_path(avals, is_leaf=lambda x: x is None)
     return {
         argument_name(path): None if x is None else (tuple(x.shape), str(x.dtype), _devices(x))

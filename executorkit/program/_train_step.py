@@ -1,9 +1,11 @@
 """Training steps: forward, backward and updates as one function that donates its state."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
+
+from .._support.annotations import Function, Key, Operands, Raw, Tree
 
 #: A flat tuple of arrays in the graph's order.
 Arrays = Sequence[Any]
@@ -24,7 +26,7 @@ class UpdateFunction(Protocol):
     """
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
     ) -> tuple[Arrays, Any]: ...
 
 
@@ -51,7 +53,7 @@ class Reduction(Protocol):
     def __call__(self, grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]: ...
 
 
-def add_accumulated(accumulated: Arrays, grads: Arrays) -> tuple[Any, ...]:
+def add_accumulated(accumulated: Arrays, grads: Arrays) -> Operands:
     """Adds gradients to accumulated ones, unless these are None, or ``accumulated`` is empty."""
     if not accumulated:
         return tuple(grads)
@@ -65,7 +67,7 @@ class Differentiable(Protocol):
     argnums: tuple[int, ...]
     backward_state_indices: tuple[int, ...]
 
-    def gradient_function(self, train: bool) -> Callable[..., Any]:
+    def gradient_function(self, train: bool) -> Function:
         """Returns a function, not jitted.
 
         ``(args, aux, key, heads, accumulated, scale) -> (outputs, forward_states, backward_states,
@@ -76,7 +78,7 @@ class Differentiable(Protocol):
 
 def make_step(
     program: Differentiable, train: bool, spec: StepSpec, reduce: Reduction | None = None
-) -> Callable[..., Any]:
+) -> Function:
     """Makes the function of one step.
 
         step((weights, states, aux), args, aux, key, heads, accumulated, update_keys, hyperparams)
@@ -92,7 +94,7 @@ def make_step(
     gradient_function = program.gradient_function(train)
 
     def step(
-        donated: Any, args: Arrays, aux: Arrays, key: Any, heads: Arrays, accumulated: Arrays,
+        donated: Tree, args: Arrays, aux: Arrays, key: Key, heads: Arrays, accumulated: Arrays,
         update_keys: Sequence[Any], hyperparams: Any,
     ) -> Any:  # fmt: skip
         weights, states, backward_states = donated
@@ -130,9 +132,7 @@ def make_step(
     return step
 
 
-def make_backward_step(
-    backward: Callable[..., Any], argnums: Sequence[int], spec: StepSpec
-) -> Callable[..., Any]:
+def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpec) -> Function:
     """Makes the function of a backward with updates, where forward has run by itself.
 
         step((weights, states, ()), kept, residuals, heads, accumulated, update_keys, hyperparams)
@@ -143,7 +143,7 @@ def make_backward_step(
     """
 
     def step(
-        donated: Any, kept: Any, residuals: Any, heads: Arrays, accumulated: Arrays,
+        donated: Tree, kept: Any, residuals: Tree, heads: Arrays, accumulated: Arrays,
         update_keys: Sequence[Any], hyperparams: Any,
     ) -> Any:  # fmt: skip
         weights, states, _ = donated
@@ -159,7 +159,7 @@ def make_backward_step(
     return step
 
 
-def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
+def _visible(spec: StepSpec, grads: Arrays) -> Operands:
     consumed = {k for update in spec.updates for k in update.targets}
     hidden = frozenset() if spec.keep_gradients else consumed
     return tuple(None if k in hidden else g for k, g in enumerate(grads))
@@ -168,7 +168,7 @@ def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
 def apply_updates(
     spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
     keys: Sequence[Any], hyperparams: Any,
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
+) -> tuple[Operands, Operands]:  # fmt: skip
     """Returns the weights and the flat states after the updates, a tuple for each."""
     new_weights, new_states, begin = [], [], 0
     for (targets, update, width), group, state, update_key in zip(

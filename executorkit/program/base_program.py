@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from .._support.annotations import Key, Tree
 from ..display import Viewed, brief, many
 from ..lowering import Cost, Graph
 from ._analysis import Analysis
@@ -25,15 +26,15 @@ from ._train_step import Arrays, StepSpec
 class ProgramFunction(Protocol):
     """A function of a program: called with arrays, compiled for abstract ones."""
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Tree) -> Any:
         """Runs the function; the first call with arguments of new shapes compiles it."""
         ...
 
-    def compile(self, *args: Any) -> Any:
+    def compile(self, *args: Tree) -> Any:
         """Compiles the function for arguments of these shapes and dtypes."""
         ...
 
-    def precompile(self, *args: Any) -> CompileTask:
+    def precompile(self, *args: Tree) -> CompileTask:
         """Compiles the function in the background."""
         ...
 
@@ -100,7 +101,7 @@ class BaseProgram(Viewed, ABC):
     forward_backward: Sequence[ProgramFunction]
 
     @abstractmethod
-    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Key) -> tuple[bool, ...]:
         """Tells for every output whether a head gradient can change a computed gradient.
 
         ``args`` and ``aux`` may be arrays, or shapes and dtypes. Where the graph alone cannot tell
@@ -111,7 +112,7 @@ class BaseProgram(Viewed, ABC):
     #: Inference in two stages; None where it cannot gain anything.
     prepared: PreparedInference | None = None
 
-    def infer_fed(self, args: Arrays, aux: Arrays, key: Any, fed: FedArguments) -> Any:
+    def infer_fed(self, args: Arrays, aux: Arrays, key: Key, fed: FedArguments) -> Any:
         """Runs inference, prepared if possible; returns outputs and states that forward changes."""
         if self.prepared is None or fed.state is State.NOT_WORTH_IT:
             return self.infer[False](args, aux, key)

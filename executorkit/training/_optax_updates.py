@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from .._support.annotations import Raw, Tree
 from ..errors import StepError
 from ..optimizer import OptaxUpdate, is_transformation, update_if_finite
 
@@ -42,11 +43,11 @@ class LossScaledUpdate:
     def names(self) -> tuple[str, ...]:
         return self.update.names
 
-    def loss_scale(self, state: Any) -> jax.Array:
+    def loss_scale(self, state: Tree) -> jax.Array:
         return state[0]
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
     ) -> tuple[Arrays, Any]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]

@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import model, random
 from .._files import HEAD, recognise, remove_leftovers, write_atomically
+from .._support.annotations import Tree
 from ..errors import FileFormatError, MXNetError, shorten
 from ..ndarray import NDArray
 from ..optimizer import Updater, checked_random_state, dump_updater
@@ -31,7 +32,7 @@ _MANY_STEPS = 1 << 20
 
 class OptaxState(NamedTuple):
     names: tuple[str, ...]
-    state: Any
+    state: Tree
     steps: int
 
     @property

@@ -1,6 +1,6 @@
 """Execution of a plan: loops as ``lax.scan``, vectorised operators under ``vmap``."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..._support.annotations import Function, Operands, Tree
 from ...ops.recurrence.scan import scan_with_vjp
 from ...ops.schema.inference import normal_axis
 from ...ops.schema.traits import CONCAT, SPLIT, STACK
@@ -161,7 +162,7 @@ class _PlanExecution:
         init = [[self.store[v] for v in values[:n]] for _, n, values in tracer.carries]
         reverse = sum(self.store.row_direction(values) for values in stacked) > 0
 
-        def in_scan_order(items: Sequence[object]) -> tuple[Any, ...]:
+        def in_scan_order(items: Sequence[object]) -> Operands:
             return tuple(items[::-1] if reverse else items)
 
         varying = {values: self.store.stacked(in_scan_order(values)) for values in stacked}
@@ -191,7 +192,7 @@ class _PlanExecution:
             self.store[loop.packs[p][-1].first_output + k] = final[carry][-1]
 
 
-def _preserves_carry(body: Callable[..., Any], init: Any, xs: object) -> bool:
+def _preserves_carry(body: Function, init: Tree, xs: object) -> bool:
     row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
     carry, _ = jax.eval_shape(body, init, row)
     equal = jax.tree.map(lambda a, b: (a.shape, a.dtype) == (b.shape, b.dtype), carry, init)

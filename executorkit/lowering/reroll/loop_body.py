@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..._support.annotations import Operands
 from ...ops.recurrence.scan_body import Constants, ScanBody, ScanProduct
 from ...ops.schema.traits import SHARED_PRODUCT, TRANSPOSED_WEIGHT
 from .._graph import GraphStep
@@ -71,7 +72,7 @@ class LoopBodyTracer:
         perturb: Callable[[int, Any], Any],
     ) -> tuple[list[list[Any]], list[Any]]:
         varying, keys = xs
-        results: list[tuple[Any, ...]] = []
+        results: list[Operands] = []
         carried = {key: values[0] for key, values in zip(self.carries, carry, strict=True)}
         rows = zip(self.loop.packs, self.loop.operands, keys, strict=True)
         for p, (pack, row, key) in enumerate(rows):

@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from ..._support.annotations import Raw
 from .._interpreter import ValueStore
 
 ShapeAndDtype = tuple[tuple[int, ...], Any]
@@ -17,7 +18,7 @@ class StackedArrays:
     """Arrays in one: rows of ``array`` or parts of size 1 along ``axis``, which ``squeeze`` drops.
     ``compute_parts`` computes and stores all parts."""
 
-    array: Any
+    array: Raw
     count: int
     axis: int | None = None
     squeeze: bool = False
@@ -51,7 +52,7 @@ class StackedArrays:
         return lax.rev(array, (0,)) if stride < 0 else array
 
 
-def _slice(array: Any, low: int, high: int, axis: int) -> Any:
+def _slice(array: Raw, low: int, high: int, axis: int) -> Any:
     if low == 0 and high == array.shape[axis]:
         return array
     return lax.slice_in_dim(array, low, high, axis=axis)

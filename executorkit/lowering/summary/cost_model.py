@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from ..._support.annotations import Operands
 from ...jaxprs import COUNTED, Flattener, Trait, bodies, flops, primitives_with
 
 #: Primitives whose work does not show.
@@ -55,7 +56,7 @@ class WorkCounter(Flattener[None]):
     unknown length, a ``while``, before the primitives inside it.
     """
 
-    def __init__(self, add: Callable[[Any, tuple[Any, ...], float], None]) -> None:
+    def __init__(self, add: Callable[[Any, Operands, float], None]) -> None:
         super().__init__()
         self._add = add
         self._times = 1.0

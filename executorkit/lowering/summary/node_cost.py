@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..._support.annotations import Operands
 from ...display import Line, Table, View, Viewed, count, scaled, view_of
 from .cost_model import OPEN_LOOP, OperationCount, WorkCounter
 
@@ -91,7 +92,7 @@ def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
     nodes = {name: NodeCost(name, op) for name, op in ops.items()}
     nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
 
-    def add(equation: Any, stack: tuple[Any, ...], times: float) -> None:
+    def add(equation: Any, stack: Operands, times: float) -> None:
         node, backward = nodes[BETWEEN_NODES], False
         for part in reversed(stack):
             if type(part).__name__ == "Scope":

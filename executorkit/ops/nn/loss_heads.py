@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Raw
 from ...errors import MXNetError
 from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
@@ -100,7 +101,7 @@ _REGRESSIONS: dict[str, tuple[Any, Any, str, str, Any]] = {
 
 
 def _regression_op(
-    name: str, forward: Any, difference: Any, words: str, remark: str, tangent: Any
+    name: str, forward: Any, difference: Any, words: str, remark: str, tangent: Raw
 ) -> Callable[..., Array]:
     def op(data: Array, label: Array | None = None, *, grad_scale: float = 1.0) -> Array:
         def gradient(out: Array, label: Array) -> Array:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..._support.annotations import Operands, Tree
 from ..tensor.derivatives import delay_residuals
 from ..tensor.reverse_rules import with_vjp
 
@@ -61,14 +62,14 @@ def _standardize_fwd(x: Array, axes: Axes, eps: float) -> tuple[Any, Any]:
     return (out, mean, var), (x, mean, lax.rsqrt(var + eps))
 
 
-def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tuple[Array]:
+def _standardize_bwd(axes: Axes, eps: float, residuals: Tree, heads: Any) -> tuple[Array]:
     (x, mean, scale), g = delay_residuals(residuals, heads[0])
     y = (x - mean) * scale
     projection = jnp.mean(g, axes, keepdims=True) + y * jnp.mean(g * y, axes, keepdims=True)
     return ((g - projection) * scale,)
 
 
-def _standardize_jvp(axes: Axes, eps: float, residuals: Any, tangents: Any) -> tuple[Any, ...]:
+def _standardize_jvp(axes: Axes, eps: float, residuals: Tree, tangents: Any) -> Operands:
     # The same as backward: the map from x's tangent to the result's is symmetric.
     x, mean, scale = residuals
     (t,), y = tangents, (x - mean) * scale
@@ -122,14 +123,14 @@ def _batch_normalize_fwd(
 
 
 def _batch_normalize_bwd(
-    axes: Axes, eps: float, over: str | None, residuals: Any, heads: Any
-) -> tuple[Any, ...]:
+    axes: Axes, eps: float, over: str | None, residuals: Tree, heads: Any
+) -> Operands:
     return _batch_norm_gradients(axes, eps, over, residuals, heads[0])
 
 
 def _batch_normalize_tangent(
-    axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
-) -> tuple[Any, ...]:
+    axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Any
+) -> Operands:
     # mean and var pass no tangent, as no gradient.
     x, gamma, mean, var = residuals
     scale, (dx, *others) = lax.rsqrt(var + eps), tangents
@@ -170,8 +171,8 @@ def _moving_normalize_fwd(
 
 
 def _moving_normalize_bwd(
-    axes: Axes, eps: float, over: str | None, residuals: Any, head: Array
-) -> tuple[Any, ...]:
+    axes: Axes, eps: float, over: str | None, residuals: Tree, head: Array
+) -> Operands:
     _, _, mean, var = residuals
     return (
         *_batch_norm_gradients(axes, eps, over, residuals, head),
@@ -181,7 +182,7 @@ def _moving_normalize_bwd(
 
 
 def _moving_normalize_tangent(
-    axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
+    axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Any
 ) -> Array | None:
     x, gamma, mean, var = residuals
     scale, (dx, d_gamma, d_beta, *_) = lax.rsqrt(var + eps), tangents

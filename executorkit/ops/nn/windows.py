@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..._support.annotations import Arrays
 from ..schema.attrs import Shape
 from ..tensor.derivatives import with_jvp
 from ..tensor.reverse_rules import linear_with_transpose, with_vjp
@@ -253,7 +254,7 @@ def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_on
             return (by_offsets(head, place),)
         return (for_platform(head, place, cpu=by_places, default=by_offsets),)
 
-    def tangent(place: Array, tangents: Sequence[Any]) -> Array:
+    def tangent(place: Array, tangents: Arrays) -> Array:
         return _at_places(tangents[0], place, windows)
 
     return with_vjp(fn, fwd, bwd, tangent)(x)

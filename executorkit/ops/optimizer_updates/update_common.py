@@ -13,6 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from ..._support.annotations import Function
 from ..schema.attrs import Tuning
 from ..schema.calls import with_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_dtype_among, same_shapes_among
@@ -89,7 +90,7 @@ def register_update(
     the rule for a new weight that is written over the old one, if it differs."""
     names, mutated = update.names(mixed), update.mutated(mixed)
 
-    def form(rule: UpdateRule) -> Callable[..., Any]:
+    def form(rule: UpdateRule) -> Function:
         def run(arrays: tuple[Array, ...], attrs: dict[str, Any]) -> tuple[Array, ...]:
             per_weight, trailing = arrays[: len(names)], arrays[len(names) :]
             p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})

@@ -8,11 +8,12 @@ normalisation is folded into a product's weight before it is computed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Operands, Raw
 from ...errors import MXNetError
 from ..schema.attrs import Bodies
 from ..schema.inference import Params, ShapeFacts, TypeFacts
@@ -143,7 +144,7 @@ class QuantizedInterpreter:
     products: list[QuantizedProduct] = field(default_factory=list)
     addends: list[QuantizedArray] = field(default_factory=list)
 
-    def apply(self, op: OpDef, p: Params, inputs: list[Any]) -> tuple[Any, ...]:
+    def apply(self, op: OpDef, p: Params, inputs: list[Raw]) -> Operands:
         first, *others = inputs
         if op.name in _PRODUCTS:
             bias = others[1] if len(others) > 1 else None
@@ -160,7 +161,7 @@ class QuantizedInterpreter:
         self.addends.extend(x for x in inputs if isinstance(x, QuantizedArray))
         return op.apply(p, [self.floating(x) for x in inputs])
 
-    def floating(self, x: Any) -> Array:
+    def floating(self, x: Raw) -> Array:
         if isinstance(x, QuantizedProduct):
             return x.steps(self.unit)
         if isinstance(x, QuantizedArray):

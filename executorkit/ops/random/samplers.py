@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.typing import DTypeLike
 
+from ..._support.annotations import Attrs, Operands
 from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
@@ -32,7 +33,7 @@ FloatType = Literal["float16", "float32", "float64"] | None
 
 
 def _draw(
-    d: DistributionSampler, key: Array, shape: Shape, dtype: DTypeLike, values: tuple[Any, ...]
+    d: DistributionSampler, key: Array, shape: Shape, dtype: DTypeLike, values: Operands
 ) -> Array:
     kind = sampling_dtype(dtype)
     numbers = [jnp.asarray(v, kind) for v in values]
@@ -63,16 +64,16 @@ def _typed(t: TypeFacts, p: Params) -> None:
 
 
 def _register_samplers(stem: str, d: DistributionSampler) -> None:
-    def of_shape(_: tuple[object, ...], attrs: dict[str, Any], key: Any) -> Array:
+    def of_shape(_: tuple[object, ...], attrs: Attrs, key: Any) -> Array:
         shape, dtype = attrs["shape"], attrs["dtype"] or "float32"
         shape = (1,) if shape is None else shape
         return _draw_with_scalars(d, f"_random_{stem}", key, shape, dtype, attrs)
 
-    def like(arrays: tuple[Array, ...], attrs: dict[str, Any], key: Any) -> Array:
+    def like(arrays: tuple[Array, ...], attrs: Attrs, key: Any) -> Array:
         (data,) = arrays
         return _draw_with_scalars(d, f"_random_{stem}_like", key, data.shape, data.dtype, attrs)
 
-    def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
+    def sample(arrays: Operands, attrs: Attrs, key: Any) -> Array:
         shape = attrs["shape"]
         values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
         return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
@@ -201,7 +202,7 @@ def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Ke
         raise AttributeValueError(f"shape={shape}, expected {expected}")
     rows, numbers = shape
 
-    def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    def draw(state: Operands) -> Operands:
         key, numbers_drawn, count, tries = state
         key, draw_key = jax.random.split(key)
         power = jax.random.uniform(draw_key, (), jnp.float64) * jnp.log(range_max + 1.0)

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 from jax import lax
 
+from ..._support.annotations import Tree
 from ..tensor.reverse_rules import with_vjp
 from ..tracing import at_least, is_known
 from .scan_body import Constants, ScanBody, materialize
@@ -40,7 +41,7 @@ _MAX_CACHED_ELEMENTS = 2**20
 def scan_with_vjp(
     body: ScanBody,
     constants: Constants,
-    init: Any,
+    init: Tree,
     xs: object,
     length: int,
     reverse: bool = False,
@@ -56,7 +57,7 @@ def scan_with_vjp(
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
     def run(constants: Constants, init: object, xs: Any) -> Any:
-        def iteration(carry: Any, x: object) -> Any:
+        def iteration(carry: Tree, x: object) -> Any:
             return body.plain(constants, carry, materialize(x))
 
         is_short = not at_least(length, _MAX_UNROLLED + 1, otherwise=True)

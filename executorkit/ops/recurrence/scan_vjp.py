@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..._support.annotations import Arrays, Function, Raw, Tree
 from ...jax_internals import jaxpr_as_fun
 from ...jaxprs import Trait, output_ids, primitives_with
 from .scan_body import Constants, ScanBody, ScanProduct, materialize
@@ -91,10 +92,10 @@ class LinearizedScan:
         inputs = flat[len(self.numbers) :]
         product_shapes = jax.eval_shape(self._product_results, constants, inputs)
 
-        def run(floating: list[Any], others: Constants, perturbations: list[Any]) -> Any:
+        def run(floating: list[Raw], others: Constants, perturbations: list[Raw]) -> Any:
             product_inputs: list[Any] = [None] * len(perturbations)
 
-            def product(i: int, operands: Any) -> Any:
+            def product(i: int, operands: Tree) -> Any:
                 product_inputs[i] = operands
                 apply = self.body.products[i].apply
                 return _perturbed(apply, constants, operands, perturbations[i])
@@ -114,10 +115,10 @@ class LinearizedScan:
         leaves, self._vjp_tree = jax.tree.flatten(vjp)
         return new_carry, y, product_inputs, leaves
 
-    def _product_results(self, constants: Constants, inputs: Sequence[Any]) -> list[Any]:
-        results: list[Any] = [None] * len(self.body.products)
+    def _product_results(self, constants: Constants, inputs: Arrays) -> list[Any]:
+        results: list[Raw] = [None] * len(self.body.products)
 
-        def product(i: int, operands: Any) -> Any:
+        def product(i: int, operands: Tree) -> Any:
             results[i] = self.body.products[i].apply(constants, operands)
             return results[i]
 
@@ -128,7 +129,7 @@ class LinearizedScan:
         carry, x = inputs[: self._n_carry], inputs[self._n_carry :]
         return jax.tree.unflatten(self._carry_tree, carry), jax.tree.unflatten(self._x_tree, x)
 
-    def _with_floating(self, inputs: Sequence[object], floating: Sequence[Any]) -> list[Any]:
+    def _with_floating(self, inputs: Sequence[object], floating: Arrays) -> list[Any]:
         new = iter(floating)
         return [next(new) if yes else x for x, yes in zip(inputs, self._floating, strict=True)]
 
@@ -137,7 +138,7 @@ class LinearizedScan:
         return {n: constants[n] for n in numbers if _is_floating(constants[n])}
 
     def forward(
-        self, constants: Constants, init: Any, xs: object, length: int, reverse: bool
+        self, constants: Constants, init: Tree, xs: object, length: int, reverse: bool
     ) -> tuple[Any, list[Any]]:
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
@@ -161,8 +162,8 @@ class LinearizedScan:
     def backward(
         self,
         constants: Constants,
-        xs: list[Any],
-        stacks: list[Any],
+        xs: list[Raw],
+        stacks: list[Raw],
         gradients: Any,
         length: int,
         reverse: bool,
@@ -172,7 +173,7 @@ class LinearizedScan:
         carry_floating = self._floating[: self._n_carry]
         n_floating_carry = sum(carry_floating)
 
-        def residuals(xs: Sequence[Any], stacks: Sequence[object]) -> list[Any]:
+        def residuals(xs: Arrays, stacks: Sequence[object]) -> list[Any]:
             arrays: dict[str, Any] = {"constant": constants, "x": xs, "stack": stacks}
             sources = [arrays[kind][number] for kind, number in self._sources]
             return [sources[i] for i in self._positions]
@@ -209,7 +210,7 @@ class LinearizedScan:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _perturbed(apply: Callable[..., Any], constants: Constants, inputs: Any, zero: object) -> Any:
+def _perturbed(apply: Function, constants: Constants, inputs: Any, zero: object) -> Any:
     # The gradient of the result goes to the inputs and to ``zero``.
     return apply(constants, inputs)
 
@@ -223,7 +224,7 @@ _perturbed.defvjp(_perturbed_fwd, lambda apply, vjp, gradient: (None, *vjp(gradi
 
 
 def _constant_gradients(
-    product: ScanProduct, constants: Constants, inputs: Any, gradient: Any
+    product: ScanProduct, constants: Constants, inputs: Any, gradient: Raw
 ) -> Any:
     # Of all iterations at once: products are linear in their constants.
     def results(variable: Constants) -> Any:
@@ -237,13 +238,13 @@ def _is_stored(primitive: Any, *_: object, **__: object) -> bool:
     return primitive.name not in _CHEAP
 
 
-def _is_floating(x: Any) -> bool:
+def _is_floating(x: Raw) -> bool:
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
 def deduplicated_scan(
     body: Callable[[Any, Any], tuple[Any, list[Any]]],
-    init: Any,
+    init: Tree,
     xs: object,
     length: int,
     reverse: bool,
@@ -257,7 +258,7 @@ def deduplicated_scan(
     first, positions = _unique(output_ids(closed)[n_carry:])
     run = jaxpr_as_fun(closed)
 
-    def iteration(carry: Any, x: object) -> Any:
+    def iteration(carry: Tree, x: object) -> Any:
         results = run(*jax.tree.leaves((carry, x)))
         return jax.tree.unflatten(jax.tree.structure(end), results[:n_carry]), [
             results[n_carry + i] for i in first

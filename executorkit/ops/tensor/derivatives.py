@@ -10,6 +10,7 @@ import jax
 from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
+from ..._support.annotations import Operands
 from ..tracing import without_rules
 
 #: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
@@ -22,7 +23,7 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
     Rules of constant arguments are not run: a scalar exponent costs no logarithm."""
     f = jax.custom_jvp(fn)
 
-    def jvp(primals: tuple[Array, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    def jvp(primals: tuple[Array, ...], tangents: Operands) -> tuple[Any, Any]:
         out = f(*primals)
         terms = [
             rule(tangent, out, *primals)

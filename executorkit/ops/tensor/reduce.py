@@ -4,12 +4,13 @@ A reduction over all axes gives shape (1,), not a 0-dimensional array.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..._support.annotations import Raw
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Shape
 from ..schema.inference import (
@@ -180,7 +181,7 @@ def norm(
     """
     axes = _reduced_axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
-    x: Any = data if is_floating(data) else data.astype(jnp.float32)
+    x: Raw = data if is_floating(data) else data.astype(jnp.float32)
     if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
         x = x.astype(dtype)
     if ord == 1:

@@ -18,6 +18,7 @@ from jax import Array
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 from jax.interpreters import ad, batching, mlir
 
+from ..._support.annotations import Arrays, Function, Operands, Raw, Tree
 from ...jax_internals import Primitive
 from ..tracing import varying_axes, varying_over, without_rules
 
@@ -30,12 +31,12 @@ Tangent = Callable[..., Any]
 
 
 def with_vjp(
-    fn: Callable[..., Any],
+    fn: Function,
     forward: Forward,
     backward: Backward,
     tangent: Tangent | None = None,
     nondiff_argnums: tuple[int, ...] = (),
-) -> Callable[..., Any]:
+) -> Function:
     """Returns ``fn`` of pytrees of arrays, with a rule for each mode of differentiation.
 
     ``forward`` and ``backward`` are as for ``jax.custom_vjp``. ``tangent`` gets a tangent for each
@@ -71,7 +72,7 @@ def linear_with_transpose(
     )
 
 
-def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[..., Any]:
+def linear_in_first(fn: Function, backward: Backward) -> Function:
     return with_vjp(
         fn,
         lambda x, *others: (fn(x, *others), others),
@@ -81,7 +82,7 @@ def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[...,
 
 
 def bilinear_tangent(
-    product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Sequence[Any]
+    product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Arrays
 ) -> Any:
     (a, b), (da, db) = residuals, tangents
     if da is None or db is None:
@@ -90,7 +91,7 @@ def bilinear_tangent(
 
 
 class _Rules(NamedTuple):
-    fn: Callable[..., Any]
+    fn: Function
     backward: Backward
     tangent: Tangent | None
 
@@ -104,15 +105,15 @@ class _LinearMap(NamedTuple):
     """
 
     rules: _Rules
-    residuals: Any
-    arguments: tuple[Any, ...]
+    residuals: Tree
+    arguments: Operands
     argument_avals: tuple[jax.ShapeDtypeStruct, ...]
     active: tuple[int, ...]
     out: Any
     out_avals: tuple[jax.ShapeDtypeStruct, ...]
     floating: tuple[int, ...]
 
-    def tangents(self, residuals: Sequence[object], tangents: Sequence[Any]) -> list[Any]:
+    def tangents(self, residuals: Sequence[object], tangents: Arrays) -> list[Any]:
         values, primals = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.active, tangents, strict=True))
         if self.rules.tangent is None:
@@ -137,13 +138,13 @@ class _LinearMap(NamedTuple):
             for i, x in enumerate(self.out_avals)
         ]
         computed = self.rules.backward(values, jax.tree.unflatten(self.out, heads))
-        leaves: list[Any] = []
+        leaves: list[Raw] = []
         for structure, gradient in zip(self.arguments, computed, strict=True):
             none = [None] * structure.num_leaves
             leaves += none if gradient is None else structure.flatten_up_to(gradient)
         return [_filled(leaves[i], self.argument_avals[i]) for i in self.active]
 
-    def _grouped(self, leaves: Sequence[Any], sparse: bool = False) -> list[Any]:
+    def _grouped(self, leaves: Arrays, sparse: bool = False) -> list[Any]:
         # Leaves as arguments; ``sparse`` lets None stand for an argument without any, and fills up
         # the others with zeros.
         grouped, first = [], 0
@@ -161,16 +162,16 @@ class _LinearMap(NamedTuple):
         return grouped
 
 
-def _filled(x: Any, aval: jax.ShapeDtypeStruct) -> Any:
+def _filled(x: Raw, aval: jax.ShapeDtypeStruct) -> Any:
     return jnp.zeros(aval.shape, aval.dtype) if x is None else x.astype(aval.dtype)
 
 
-def _aval(x: Any) -> jax.ShapeDtypeStruct:
+def _aval(x: Raw) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype)
 
 
 def _tangents(
-    rules: _Rules, primals: tuple[Any, ...], tangents: tuple[Any, ...], out: Any, residuals: object
+    rules: _Rules, primals: Operands, tangents: Operands, out: Any, residuals: object
 ) -> Any:
     kept, structure = jax.tree.flatten((residuals, None if rules.tangent else primals))
     flat_out, out_structure = jax.tree.flatten(out)
@@ -199,7 +200,7 @@ def _tangents(
     return jax.tree.unflatten(out_structure, results)
 
 
-def _as_jax(x: Any) -> Array:
+def _as_jax(x: Raw) -> Array:
     return x if isinstance(x, Array) else jnp.asarray(x)
 
 
@@ -208,12 +209,12 @@ linear_map_p = Primitive("executorkit_linear_map")
 linear_map_p.multiple_results = True
 
 
-def _run(*arrays: Any, linear_map: Any, n_residuals: int, avals: Any) -> list[Any]:
+def _run(*arrays: Raw, linear_map: Any, n_residuals: int, avals: Any) -> list[Any]:
     return linear_map.tangents(arrays[:n_residuals], arrays[n_residuals:])
 
 
 def _jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, n_residuals: int, **params: object
+    primals: Arrays, tangents: Arrays, *, n_residuals: int, **params: object
 ) -> tuple[Any, Any]:
     # The map itself, unless residuals have a tangent too.
     call = partial(linear_map_p.bind, n_residuals=n_residuals, **params)
@@ -249,7 +250,7 @@ class _Batched(NamedTuple):
     linear_map: Any
     residual_axes: tuple[int | None, ...]
 
-    def tangents(self, residuals: Sequence[object], tangents: Sequence[Any]) -> list[Any]:
+    def tangents(self, residuals: Sequence[object], tangents: Arrays) -> list[Any]:
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.tangents, axes)(list(residuals), list(tangents))
 

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..._support.annotations import Function, Operands, Raw
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Key
 from ..schema.calls import with_signature
@@ -34,7 +35,7 @@ IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.583
 _PART_PIXELS = 8192
 
 
-def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: object) -> Any:
+def _apply_in_float(change: Function, data: Any, *arguments: object) -> Any:
     # Images are JAX's or NumPy's, here and below.
     check_image(data)
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
@@ -44,17 +45,17 @@ def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: object) -
     return out.astype(data.dtype)
 
 
-def _numpy_of(x: Any) -> Any:
+def _numpy_of(x: Raw) -> Any:
     return np if isinstance(x, np.ndarray) else jnp
 
 
-def _on_host(fn: Callable[..., Any]) -> Callable[..., Any]:
+def _on_host(fn: Function) -> Function:
     usual = (np.uint8, np.float32, np.float64)
     return lambda data, **attrs: fn(data, **attrs) if data.dtype in usual else None
 
 
 @lru_cache(maxsize=16)
-def _constant(values: tuple[Any, ...], dtype: np.dtype) -> np.ndarray:
+def _constant(values: Operands, dtype: np.dtype) -> np.ndarray:
     return np.asarray(values, dtype)
 
 
@@ -85,7 +86,7 @@ def _plus_per_channel(x: object, part: Any) -> Any:
     return x
 
 
-def _hue(x: Any, alpha: Any) -> Any:
+def _hue(x: Raw, alpha: Any) -> Any:
     if x.shape[-1] != 3:
         return x
     if isinstance(x, np.ndarray):

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Function, Operands
 from ..tensor.reverse_rules import linear_in_first
 from ..tracing import is_known
 
@@ -36,7 +37,7 @@ class Bins(NamedTuple):
         tall, wide = (jnp.maximum(b - a, 0) for a, b in (self[:2], self[2:]))
         return tall[..., :, None] * wide[..., None, :]
 
-    def walk(self, width: int, visit: Callable[..., Any], init: object) -> Any:
+    def walk(self, width: int, visit: Function, init: object) -> Any:
         """Runs ``state = visit(state, at, inside)`` for every pixel of the bins.
 
         Each iteration takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is its
@@ -113,7 +114,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
     def pooling(rows: Array, *regions: object) -> Array:
-        def pool(region: tuple[Any, ...]) -> Array:
+        def pool(region: Operands) -> Array:
             start, bins, *factors = region
 
             def visit(total: Array, at: Array, inside: Array) -> Array:
@@ -125,7 +126,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
         return join_blocks(lax.map(pool, blocks), number)
 
     def backward(regions: tuple[object, ...], heads: Array) -> tuple[Array | None, ...]:
-        def spread(total: Array, region: tuple[Any, ...]) -> tuple[Array, None]:
+        def spread(total: Array, region: Operands) -> tuple[Array, None]:
             start, bins, *factors, head = region
 
             def visit(total: Array, at: Array, inside: Array) -> Array:

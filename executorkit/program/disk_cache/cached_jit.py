@@ -23,6 +23,7 @@ import jax
 from jax.core import Tracer
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
+from ..._support.annotations import Function, Operands, Raw, Tree
 from ...errors import NotFingerprintableError
 from ...jax_internals import c_function
 from ...jaxpr_interpreter import FlatJaxpr
@@ -76,7 +77,7 @@ class CachedJit:
         self._prefetched: dict[Hashable, Any] = {}
         #: The only executable, and JAX's settings that it was compiled under.
         self._only: tuple[Any, Any] | None = None
-        self.run: Callable[..., Any] = jitted if fingerprint is None else self._dispatch
+        self.run: Function = jitted if fingerprint is None else self._dispatch
 
     def clear(self) -> None:
         """Drops all executables; this dispatcher is not called again."""
@@ -90,7 +91,7 @@ class CachedJit:
         """True if executables are stored now."""
         return self._fingerprint is not None and disk_cache_enabled()
 
-    def donate(self, results: list[Any], donated: Donated, *args: Any) -> Any:
+    def donate(self, results: list[Raw], donated: Donated, *args: Tree) -> Any:
         """Appends the result for ``(donated, *args)`` to ``results``, by a function of C++ if there
         is one (see :mod:`executorkit.program._donation`), and returns it."""
         function = self._target((donated, *args))
@@ -101,13 +102,11 @@ class CachedJit:
                 raise
         return self._donate(self._target((donated, *args)), results, donated, args)
 
-    def _donate(
-        self, function: Any, results: list[Any], donated: Donated, args: tuple[Any, ...]
-    ) -> Any:
+    def _donate(self, function: Any, results: list[Raw], donated: Donated, args: Operands) -> Any:
         in_c = function if function is self._jitted else c_function(function)
         return call_donating(in_c or function, results, donated, args, in_c is not None)
 
-    def _refuses(self, function: Any, args: tuple[Any, ...]) -> bool:
+    def _refuses(self, function: Any, args: Operands) -> bool:
         """Tells whether a function, called as the only executable, is another than the one for such
         arguments. It has refused them before it did anything; calls are dispatched by shapes from
         now on."""
@@ -117,7 +116,7 @@ class CachedJit:
         self.run, self._only = self._dispatch, None
         return True
 
-    def _target(self, args: tuple[Any, ...]) -> Any:
+    def _target(self, args: Operands) -> Any:
         if self.run is self._jitted:
             return self._jitted
         if self._only is not None and self._only[1] == trace_context():
@@ -131,15 +130,15 @@ class CachedJit:
             executable = self.obtain(args)
         return executable
 
-    def _dispatch(self, *args: Any) -> Any:
+    def _dispatch(self, *args: Tree) -> Any:
         return self._target(args)(*args)
 
-    def held(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
+    def held(self, args: Operands) -> jax.stages.Compiled | None:
         """Returns the executable in memory here; None where the jitted function has it."""
         executable = self._executables.get(_call_key(args)) if self._executables else None
         return None if executable is self._jitted else executable
 
-    def obtain(self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None) -> Any:
+    def obtain(self, args: Operands, lowered: jax.stages.Lowered | None = None) -> Any:
         """Returns the executable for such arguments: from memory, from disk, or newly compiled, to
         be stored; the jitted function where that has it, or where nothing can be stored.
         ``lowered`` is the function lowered for them, if it has been."""
@@ -159,14 +158,14 @@ class CachedJit:
         return executable or self._jitted
 
     def executable(
-        self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None
+        self, args: Operands, lowered: jax.stages.Lowered | None = None
     ) -> jax.stages.Compiled:
         executable = self.obtain(args, lowered)
         if executable is not self._jitted:
             return executable
         return (lowered or self._jitted.lower(*args)).compile()
 
-    def prefetch(self, args: tuple[Any, ...]) -> bool:
+    def prefetch(self, args: Operands) -> bool:
         """Loads the executable for such arguments if it is on disk; tells whether it was."""
         if not self.caches:
             return False
@@ -179,17 +178,17 @@ class CachedJit:
             self._prefetched[key] = executable
         return executable is not None
 
-    def stored_jaxpr(self, args: tuple[Any, ...]) -> tuple[FlatJaxpr, Any] | None:
+    def stored_jaxpr(self, args: Operands) -> tuple[FlatJaxpr, Any] | None:
         """Reads the flat jaxpr for such arguments and the structure of its results."""
         entry = self._entry(_call_key(args), args) if self.caches else None
         return entry and entry.load_jaxpr()
 
-    def store_jaxpr(self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any) -> None:
+    def store_jaxpr(self, args: Operands, jaxpr: FlatJaxpr, structure: Any) -> None:
         entry = self._entry(_call_key(args), args) if self.caches else None
         if entry is not None:
             submit_after(lambda: entry.store_jaxpr(jaxpr, structure))
 
-    def _entry(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
+    def _entry(self, key: _CallKey, args: Operands) -> CachedExecutable | None:
         return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
 
     def _add(self, key: _CallKey, executable: Any) -> None:
@@ -204,10 +203,10 @@ class CachedJit:
             else:
                 self.run, self._only = self._only_call(executable, key.settings)
 
-    def _only_call(self, executable: Any, settings: Any) -> tuple[Callable[..., Any], Any]:
+    def _only_call(self, executable: Any, settings: Any) -> tuple[Function, Any]:
         """Calls the only executable, as long as JAX's settings are as when it was compiled."""
 
-        def run(*args: Any) -> Any:
+        def run(*args: Tree) -> Any:
             if trace_context() == settings:
                 try:
                     return executable(*args)
@@ -221,12 +220,12 @@ class CachedJit:
 
 class _CallKey(NamedTuple):
     structure: Any
-    arrays: tuple[Any, ...]
+    arrays: Operands
     devices: frozenset[Any]
     settings: Any
 
 
-def _call_key(args: tuple[Any, ...]) -> _CallKey:
+def _call_key(args: Operands) -> _CallKey:
     leaves, structure = jax.tree.flatten(args)
     arrays = tuple([(tuple(x.shape), x.dtype) for x in leaves])
     return _CallKey(structure, arrays, _devices_of(leaves), trace_context())
@@ -235,7 +234,7 @@ def _call_key(args: tuple[Any, ...]) -> _CallKey:
 class CachedExecutable:
     """The executable for arguments of certain shapes and the jaxpr of its first calls, as files."""
 
-    def __init__(self, files: DiskCache, stem: str, device: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, files: DiskCache, stem: str, device: Any, args: Operands) -> None:
         self._files = files
         self._name = f"{stem}.program"
         self._jaxpr_name = f"{stem}.jaxpr"
@@ -246,7 +245,7 @@ class CachedExecutable:
     def of(
         fingerprint: Callable[[], str] | None,
         compiled_with: Any,
-        args: tuple[Any, ...],
+        args: Operands,
         devices: frozenset[Any],
     ) -> CachedExecutable | None:
         """Returns the entry of a function, or None if it cannot be stored.
@@ -374,7 +373,7 @@ def _listen_to_jax_cache() -> None:
     jax.monitoring.register_event_listener(_count_hit)
 
 
-def _devices_of(leaves: list[Any]) -> frozenset[Any]:
+def _devices_of(leaves: list[Raw]) -> frozenset[Any]:
     devices: set[Any] = set()
     for x in leaves:
         sharding = getattr(x, "sharding", None)
@@ -387,7 +386,7 @@ def _subtrees(structure: Any) -> list[Any]:
     return [structure, *(sub for child in structure.children() for sub in _subtrees(child))]
 
 
-def _pack(tree: Any, argument_structures: list[Any]) -> Any:
+def _pack(tree: Tree, argument_structures: list[Any]) -> Any:
     """Writes a tree of tuples, lists and dicts in JSON's types; other nodes as the number of an
     equal part of the arguments."""
     if tree is None or type(tree) is int:

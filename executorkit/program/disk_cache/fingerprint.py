@@ -22,6 +22,7 @@ import jax
 import numpy as np
 from jaxlib.version import __version__ as jaxlib_version
 
+from ..._support.annotations import Function, Operands
 from ...errors import NotFingerprintableError
 from ...lowering import LoweredBody
 from ...ops import OpDef, Params
@@ -90,7 +91,7 @@ def _operator(op: OpDef) -> str:
     return f"operator {op.name}"
 
 
-def _function(function: Callable[..., Any]) -> str:
+def _function(function: Function) -> str:
     code = function.__code__
     closure = [cell.cell_contents for cell in function.__closure__ or ()]
     contents = [closure, function.__defaults__, function.__kwdefaults__]
@@ -115,11 +116,11 @@ def _version(package: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _step(op: OpDef, key: tuple[Any, ...]) -> str:
+def _step(op: OpDef, key: Operands) -> str:
     return f"{fingerprint(op)}{fingerprint(key)}"
 
 
-def structure_fingerprint(structure: tuple[Any, ...]) -> str:
+def structure_fingerprint(structure: Operands) -> str:
     """Writes a graph's structure (``Graph.structure``)."""
 
     def lines() -> Iterator[str]:
@@ -181,7 +182,7 @@ def jax_settings() -> list[tuple[str, str]]:
     ]
 
 
-def trace_context() -> tuple[Any, ...]:
+def trace_context() -> Operands:
     """Returns the settings that may differ between calls, which need programs of their own."""
     config: Any = jax.config
     return (
@@ -191,14 +192,14 @@ def trace_context() -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def process_fingerprint() -> tuple[Any, ...]:
+def process_fingerprint() -> Operands:
     """Returns the facts that do not change while the process runs."""
     with _reading:  # two threads would take turns with Python's lock at every file
         return _process_facts()
 
 
 @lru_cache(maxsize=1)
-def _process_facts() -> tuple[Any, ...]:
+def _process_facts() -> Operands:
     variables = sorted((k, v) for k, v in os.environ.items() if k.startswith(_VARIABLES))
     versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()
     return _package_hash(), versions, _processor(), _cores(), variables
@@ -229,7 +230,7 @@ def _package_hash() -> str:
     return remembered(("hash of modules", package, modules), read)
 
 
-def _modules(package: str) -> Iterator[tuple[Any, ...]]:
+def _modules(package: str) -> Iterator[Operands]:
     folders = [""]
     while folders:
         folder = folders.pop()

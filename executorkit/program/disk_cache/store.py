@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..._files import remove_leftovers_in, write_private
+from ..._support.annotations import Attrs
 from .directory import make_directory, open_own_file, refusal
 
 #: Maximum size of all files in bytes. Beyond it the least recently used go.
@@ -81,7 +82,7 @@ class DiskCache:
         with contextlib.suppress(OSError):
             os.remove(self.path / name)
 
-    def write(self, name: str, facts: dict[str, Any], contents: bytes) -> None:
+    def write(self, name: str, facts: Attrs, contents: bytes) -> None:
         """Writes a file, whole or not at all."""
         if self.problem is not None:
             return
@@ -149,7 +150,7 @@ def digest(key: str) -> str:
     return hashlib.blake2b(key.encode(), digest_size=24).hexdigest()
 
 
-def _checksum(name: str, facts: dict[str, Any], packed: bytes) -> str:
+def _checksum(name: str, facts: Attrs, packed: bytes) -> str:
     named = json.dumps([name, facts]).encode()
     return hashlib.blake2b(named + packed, digest_size=16).hexdigest()
 

@@ -23,7 +23,7 @@ order of ``layout``.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ...._support.annotations import Arrays, Tree
 from ...schema.attrs import Shape
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
@@ -191,7 +192,7 @@ def _conv_bwd(
     return d_data, _weight_grad(data, g, weight.shape, dims)
 
 
-def _conv_tangent(dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Any) -> Array:
+def _conv_tangent(dims: ConvDims, winograd: Winograd, residuals: Tree, tangents: Any) -> Array:
     convolve = partial(_convolve, dims=dims, winograd=winograd._replace(prepared=False))
     return bilinear_tangent(convolve, residuals, tangents)
 
@@ -220,7 +221,7 @@ def _conv_transpose_bwd(
 
 
 def _conv_transpose_tangent(
-    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Sequence[Any]
+    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Tree, tangents: Arrays
 ) -> Array:
     winograd = winograd._replace(prepared=False)
     convolve = partial(_conv_transpose, shape=shape, dims=dims, winograd=winograd)

@@ -1,26 +1,23 @@
 """Sums as single JAX primitives: written out, they would take longer to trace than the network."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import jax
 from jax.interpreters import ad, batching, mlir
 
+from ...._support.annotations import Arrays, Function
 from ....jax_internals import Primitive
 
 
-def sum_primitive(
-    name: str, written_out: Callable[..., Any], avals: Callable[..., Any], several: bool = False
-) -> Any:
+def sum_primitive(name: str, written_out: Function, avals: Function, several: bool = False) -> Any:
     """Returns a primitive that is compiled, differentiated and mapped as ``written_out``. ``avals``
     maps avals of arrays and parameters to the result's, or a list for ``several``."""
     primitive = Primitive(name)
     primitive.multiple_results = several
 
-    def differentiated(
-        primals: Sequence[jax.Array], tangents: Sequence[Any], **params: object
-    ) -> Any:
+    def differentiated(primals: Sequence[jax.Array], tangents: Arrays, **params: object) -> Any:
         arrays = [ad.instantiate_zeros(t) for t in tangents]
         return jax.jvp(partial(written_out, **params), [*primals], arrays)
 
