@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._support.annotations import Arrays, NumberedArrays, Raw
+from .._support.annotations import Arrays, NumberedArrays, Raw, Tree
 from ..arrays.random_state import wrap_key
 from ..arrays.values import HOST_TYPES, to_device
 from ..calls.ways import backward, forward
@@ -30,7 +30,7 @@ def sum_of(x: jax.Array, y: jax.Array) -> jax.Array:
     return x + y
 
 
-def _add(x: Raw, y: Raw) -> Any:
+def _add(x: Raw, y: Raw) -> Tree:
     return x + y if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) else sum_of(x, y)
 
 
@@ -64,7 +64,7 @@ class CallRun:
         device = context.device
         self._keys = [wrap_key(to_device(words, device)) for words in draws]
         self.outputs = range(trace.n_values)
-        self.values: dict[int, Any] = dict(zip(self._leaf_numbers, leaves, strict=True))
+        self.values: dict[int, Raw] = dict(zip(self._leaf_numbers, leaves, strict=True))
         kinds = zip(self._leaf_numbers, trace.all_leaves, strict=True)
         self._active = {n for n, kind in kinds if kind.role in DIFFERENTIATED}
         for call in self._calls:
@@ -91,7 +91,7 @@ class CallRun:
 
     def vjp(
         self, heads: NumberedArrays
-    ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
+    ) -> tuple[list[tuple[int, Raw]], list[tuple[int, NDArray, Raw]]]:
         grads = dict(heads)
         for call in reversed(self._calls):
             if any(n in grads for n in call.outputs):
@@ -100,7 +100,7 @@ class CallRun:
         leaves = [(positions[n], self._on_device(g)) for n, g in grads.items() if n in positions]
         return leaves, []
 
-    def _backward(self, call: CallTrace, grads: dict[int, Any]) -> None:
+    def _backward(self, call: CallTrace, grads: dict[int, Raw]) -> None:
         active = enumerate(call.inputs)
         positions = [k for k, n in active if n in self._active and self._is_floating(n)]
         outputs = [n for n in call.outputs if self._is_floating(n)]

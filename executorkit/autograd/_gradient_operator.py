@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from .._support.annotations import Operands, Raw
+from .._support.annotations import Arrays, Operands, Raw
 from ..calls.resolved_calls import ResolvedCall
 from ..ops import OpDef, lookup
 from ._trace import CallTrace
@@ -32,7 +30,7 @@ def _gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) ->
 
     def fn(*arrays: Raw) -> Operands:
         args, states = arrays[:n_args], arrays[n_args : n_args + n_states]
-        rest: Sequence[Any] = arrays[n_args + n_states :]
+        rest: Arrays = arrays[n_args + n_states :]
         key = None
         if plan.key_rows:
             key, *rest = rest

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from .._support.annotations import Arrays, NumberedArrays, Raw
+from .._support.annotations import Arrays, NumberedArrays, Raw, Tree
 from ..arrays.handle import Handle
 from ..arrays.pending import resolve_pending
 from ..arrays.storage import Storage
@@ -126,7 +126,7 @@ def _deferred(
 ) -> bool:
     """Defers the gradients to the one segment that they need; says whether that was possible."""
     segment = values[0][0].segment
-    heads: dict[int, Any] = {}
+    heads: dict[int, Raw] = {}
     for value, head in values:
         if value.segment is not segment or value.number in heads:
             return False
@@ -186,7 +186,7 @@ def _deferral(
     return locked
 
 
-def _waiting(entries: Iterable[Any]) -> list[Any]:
+def _waiting(entries: Iterable[Any]) -> list[Raw]:
     added = [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
     return [x for x in added if x.current is None and x.pending is not None] if added else added
 
@@ -245,7 +245,7 @@ def _not_in_graph() -> MXNetError:
     )
 
 
-def _head_gradient(head: Handle, grad: Raw) -> Any:
+def _head_gradient(head: Handle, grad: Raw) -> Tree:
     if grad is None:
         return _ones(head.shape, head.storage.dtype, head.context)
     if not isinstance(grad, Handle):
@@ -292,7 +292,7 @@ def gradients(
     deferred: Callable[[], None] | None = None
     uses_up = train_mode and not retain_graph
 
-    def of_segment(segment: TapeSegment, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
+    def of_segment(segment: TapeSegment, heads: dict[int, Raw]) -> Sequence[tuple[int, Raw]]:
         at_once = uses_up and isinstance(segment, RecordedSegment) and segment.last_gradients(heads)
         if at_once:
             computed, end = at_once
@@ -303,7 +303,7 @@ def gradients(
         ends.append(end)
         return computed.leaves
 
-    def is_left(segment: TapeSegment, heads: dict[int, Any], sums: dict[Variable, Raw]) -> bool:
+    def is_left(segment: TapeSegment, heads: dict[int, Raw], sums: dict[Variable, Raw]) -> bool:
         nonlocal deferred
         if defers and train_mode and not own:
             deferred = _deferral(segment, heads, sums, retain_graph)
@@ -320,7 +320,7 @@ def recorded_gradients(
 ) -> dict[Variable, NDArray]:
     """Returns :func:`gradients` as recorded values, which can be differentiated again."""
 
-    def of_segment(segment: TapeSegment, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
+    def of_segment(segment: TapeSegment, heads: dict[int, Raw]) -> Sequence[tuple[int, Raw]]:
         return segment.recorded_gradients(heads, train_mode)
 
     def add(x: NDArray, y: NDArray) -> NDArray:
@@ -380,7 +380,7 @@ def grad(
     retain_graph: bool,
     create_graph: bool,
     train_mode: bool,
-) -> list[Any]:
+) -> list[Raw]:
     requested = [_variable(i, x) for i, x in enumerate(variables, 1)]
     values, own = checked_heads(heads, head_grads)
     if create_graph:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from .._support.annotations import NumberedArrays
+from .._support.annotations import NumberedArrays, Raw
 from ..arrays.handle import Handle
 from ..calls.recording import Variable
 from ..context import Context
@@ -77,7 +77,7 @@ class CopySegment(ImmediateSegment):
 
     def recorded_gradients(
         self, heads: Mapping[int, NDArray], train_mode: bool
-    ) -> Sequence[tuple[int, Any]]:
+    ) -> Sequence[tuple[int, Raw]]:
         if not takes_gradient(self.leaf_entries[0]):
             return []
         return [(0, record_copy(NDArray, heads[0], self._source))]

@@ -102,8 +102,8 @@ class RecordedSegment(TapeSegment):
         self._draws: list[np.ndarray] = []
         #: A flag: contents of some leaves are entries of stacked arrays.
         self._has_parts = False
-        self._leaf_arrays: list[Any] = []
-        self._leaf_values: list[Any] = []
+        self._leaf_arrays: list[Raw] = []
+        self._leaf_values: list[Raw] = []
         #: For every value a reference to its storage; a dead one for leaves.
         self._storages: list[weakref.ref[Storage]] = []
         #: Storages that hold values beside these: numbers, and references.
@@ -363,7 +363,7 @@ class RecordedSegment(TapeSegment):
     def _runs_call_by_call(self) -> bool:
         if not can_run_by_calls(self.trace):
             return False
-        variables: list[Any] = [e for e in self.leaf_entries if e.__class__ is Variable]
+        variables: list[Raw] = [e for e in self.leaf_entries if e.__class__ is Variable]
         if not variables:
             return False
         histories = list(map(_HISTORY, variables))
@@ -397,7 +397,7 @@ class RecordedSegment(TapeSegment):
     ) -> list[list[Storage]]:
         return [alive.get(n) or [Storage(*self.trace.type_of(n))] for n in plan.outputs]
 
-    def _targets(self, plan: TracePlan) -> list[Any]:
+    def _targets(self, plan: TracePlan) -> list[Raw]:
         entries = self.leaf_entries
         return [getattr(entries[i], "grad", _NOWHERE) for i in plan.leaves]
 
@@ -517,7 +517,7 @@ class RecordedSegment(TapeSegment):
         runs.
         """
         numbers = tuple(heads)
-        entries: list[Any] = [self.leaf_entries[i] for i in reach.leaves]
+        entries: list[Raw] = [self.leaf_entries[i] for i in reach.leaves]
         if {*map(type, entries)} != {Variable} or len({*entries}) != len(entries):
             return None
         deferral = self._deferral(numbers, reach, entries, retain, requested)

@@ -97,7 +97,7 @@ def record(
     cls: type[Handle],
     arrays: Sequence[Handle],
     out: Any = None,
-    numbers: Sequence[Any] = (),
+    numbers: Arrays = (),
 ) -> Any:
     """Records a call and returns its outputs, whose contents are pending.
 
@@ -164,7 +164,7 @@ def _record(
     arrays: Sequence[Handle],
     targets: list[Handle],
     uses: NumberUses | None = None,
-) -> list[Any]:
+) -> list[Raw]:
     context = arrays[0].context
     if resolved.constant_inputs:
         _overwrite_constants(resolved, arrays)
@@ -204,7 +204,7 @@ def _record(
 
 def record_graph(
     call: GraphCall, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
-) -> list[Any]:
+) -> list[Raw]:
     context, train = arrays[0].context, modes.training
     for position, number in call.constants:
         _overwrite(arrays[position], number)
@@ -218,7 +218,7 @@ def record_graph(
                 if segment.status is _RECORDING:
                     outputs = segment.add_graph(call, train, references, check)
                     break
-    results: dict[int, Any] = {}
+    results: dict[int, Raw] = {}
     for entry in outputs:
         if entry.number not in results:
             array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
@@ -272,7 +272,7 @@ _constants: WeakKeyDictionary[Storage, Any] = WeakKeyDictionary()
 
 def _compute_at_once(
     resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]
-) -> list[Any]:
+) -> list[Raw]:
     op, p = resolved.op, resolved.params
     context = arrays[0].context
     values = [jax.device_put(a.value, context.device) for a in arrays]
@@ -284,7 +284,7 @@ def _compute_at_once(
         if jnp.issubdtype(x.dtype, jnp.inexact) and takes_gradient(differentiable(a))
     ]
     train = modes.training
-    kinds: list[Any] = []
+    kinds: list[Raw] = []
 
     def function(*differentiated: Raw) -> Operands:
         inputs = list(values)
@@ -308,7 +308,7 @@ def _compute_at_once(
     visible = results[: resolved.n_visible]
     outputs = [cls.from_jax(value, context, shared=True) for value in visible]
 
-    def gradients(heads: Arrays) -> Sequence[Any]:
+    def gradients(heads: Arrays) -> Arrays:
         heads = [*heads, *[None] * (len(results) - len(heads))]
         cotangents = tuple(
             jnp.zeros(r.shape, r.dtype) if head is None else head.astype(r.dtype)

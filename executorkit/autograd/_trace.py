@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from .._support.annotations import Raw
+from .._support.annotations import Raw, Tree
 from ..calls.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
 from ..lowering import memoize
 from ..ops import OpDef, Params
@@ -280,12 +280,12 @@ class CallTrace:
 def _walked(
     trace: CallTrace, graph: GraphCall, train: bool, references: Sequence[int | LeafKind]
 ) -> GraphTrace:
-    values: dict[int, Any] = dict(zip(graph.inputs, references, strict=True))
+    values: dict[int, Raw] = dict(zip(graph.inputs, references, strict=True))
     new = [n for n, r in zip(graph.inputs, references, strict=True) if isinstance(r, LeafKind)]
     leaves: list[int] = []
     leaf_numbers: list[int] = []
     for call, inputs, outputs in graph.calls:
-        numbers: list[Any] = []
+        numbers: list[Raw] = []
         fresh = trace.n_values
         for n in inputs:
             numbers.append(values[n])
@@ -354,7 +354,7 @@ def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
     name = op.train_name
     assert name is not None
 
-    def fn(*arrays: Raw, **keywords: Any) -> Any:
+    def fn(*arrays: Raw, **keywords: Any) -> Tree:
         values = op.fn(*arrays, **keywords, **{name: True})
         if "use_global_stats" in keywords:
             keywords["use_global_stats"] = True
@@ -373,7 +373,7 @@ def in_inference(op: OpDef) -> OpDef:
     if name is None:
         return op
 
-    def fn(*arrays: Raw, **keywords: Any) -> Any:
+    def fn(*arrays: Raw, **keywords: Any) -> Tree:
         return op.fn(*arrays, **keywords, **{name: False})
 
     return replace(
@@ -387,7 +387,7 @@ def with_number_inputs(resolved: ResolvedCall, names: tuple[str, ...]) -> Resolv
     op = resolved.op
     inputs = op.inputs(resolved.params)
 
-    def fn(*arrays: Raw, **keywords: Any) -> Any:
+    def fn(*arrays: Raw, **keywords: Any) -> Tree:
         numbers = dict(zip(names, arrays[len(inputs) :], strict=True))
         params = Params({**keywords, **numbers})
         return op.apply(params, arrays[: len(inputs)])

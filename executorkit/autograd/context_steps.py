@@ -119,7 +119,7 @@ def combine_steps(
     an update in the same program leaves the sums as gradients, ``all_processes`` whether these are
     over the contexts of all processes of the job.
     """
-    steps: list[Any] = [x.storage.producer for x in arrays]
+    steps: list[Raw] = [x.storage.producer for x in arrays]
     first = steps[0]
     whole = replicated(arrays)
     if whole is not None and isinstance(whole.source, _ContextsStep):
@@ -222,7 +222,7 @@ class _Rows:
         self._steps = steps
         self.replicas = Replicas.on([s.runnable.context.device for s in steps])
 
-    def targets(self) -> list[Any] | None:
+    def targets(self) -> list[Raw] | None:
         columns = [
             dict(zip(s.plan.leaves, s.runnable.gradient_targets, strict=True)) for s in self._steps
         ]
@@ -237,7 +237,7 @@ class _Rows:
     def _waits(self, row: Sequence[NDArray]) -> bool:
         return all(x.storage.producer is s for x, s in zip(row, self._steps, strict=True))
 
-    def states(self) -> tuple[list[Any], list[Any]] | None:
+    def states(self) -> tuple[list[Raw], list[Raw]] | None:
         """Returns the states and their contents; None if one is not replicated or was written."""
         columns = [
             dict(zip(s.plan.state_sources, s.runnable.aux_arrays, strict=True)) for s in self._steps
@@ -255,7 +255,7 @@ class _Rows:
             values.append(self._stacked([column[source] for column in contents]))
         return arrays, values
 
-    def arguments(self) -> tuple[list[Any], list[Any]]:
+    def arguments(self) -> tuple[list[Raw], list[Raw]]:
         columns = [
             dict(zip(s.plan.sources, s.runnable.arg_arrays, strict=True)) for s in self._steps
         ]
@@ -281,7 +281,7 @@ class _Rows:
             for n in self._plan.outputs
         ]
 
-    def heads(self) -> list[Any] | None:
+    def heads(self) -> list[Raw] | None:
         """Returns head gradients; None if the steps have them for different outputs."""
         columns = [dict(zip(s.plan.outputs, s.heads or (), strict=True)) for s in self._steps]
         heads: list[Raw] = []
@@ -293,7 +293,7 @@ class _Rows:
             heads.append(self._stacked_head(row) if all(present) else None)
         return heads
 
-    def _stacked_head(self, row: Sequence[Any]) -> Any:
+    def _stacked_head(self, row: Arrays) -> Any:
         key = tuple(map(id, row))
         known = _known_heads.get(key)
         if known is None:
@@ -304,7 +304,7 @@ class _Rows:
                 _known_heads[key] = known
         return known[1]
 
-    def _stacked(self, row: Sequence[Any]) -> Any:
+    def _stacked(self, row: Arrays) -> Any:
         first = row[0]
         if first.__class__ is StackedPart and first.replicas is self.replicas:
             stacked = first.stacked

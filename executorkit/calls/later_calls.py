@@ -12,11 +12,11 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
-from .._support.annotations import Raw
+from .._support.annotations import Raw, Tree
 from ..arrays.handle import Handle
 from ..arrays.pending import register_pending_owner, unregister_pending_owner
 from ..arrays.protocol import Producer
@@ -52,7 +52,7 @@ def waiting_copy(array: Handle) -> Handle | None:
     return None if copy is None else _view(array, copy)
 
 
-def unwritten(array: Raw) -> Any:
+def unwritten(array: Raw) -> Tree:
     """Returns an array with the present, or pending, contents, whatever is written later."""
     if isinstance(array, np.ndarray):
         return np.array(array)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from .._support.annotations import Arrays
+from .._support.annotations import Arrays, Raw
 from ..arrays.handle import Handle
 from ..context import Context
 from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
@@ -97,14 +97,14 @@ class Recorder(Protocol):
         cls: type[Handle],
         arrays: Sequence[Handle],
         out: Any = None,
-        numbers: Sequence[Any] = (),
+        numbers: Arrays = (),
     ) -> Any:
         """Records a call, with the values of its numbers, and returns its pending outputs."""
         ...
 
     def record_graph(
         self, call: Any, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
-    ) -> list[Any]:
+    ) -> list[Raw]:
         """Records a graph's calls and returns their pending outputs. Calls ``check`` first for
         arrays of shapes and dtypes that may be new."""
         ...

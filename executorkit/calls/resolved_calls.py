@@ -82,7 +82,7 @@ class ResolvedCall:
         if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
             self.output_shapes = partial(op.output_shapes, self.params)
 
-    def with_numbers(self, numbers: Sequence[Any]) -> ResolvedCall:
+    def with_numbers(self, numbers: Arrays) -> ResolvedCall:
         if not numbers:
             return self
         values = zip(self.number_names, numbers, strict=True)

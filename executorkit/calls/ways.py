@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._support.annotations import Arrays, Operands, Raw
+from .._support.annotations import Arrays, Operands, Raw, Tree
 from ..arrays.handle import Handle
 from ..arrays.random_state import next_key, next_key_data
 from ..arrays.storage import Storage
@@ -75,7 +75,7 @@ def clear_eager_cache() -> None:
     _functions.clear()
 
 
-def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
+def call(name: str, *arrays: Handle, **attrs: Any) -> Tree:
     op = lookup(name)
     assert op is not None, name
     return invoke(op, type(arrays[0]), arrays, attrs)
@@ -103,7 +103,7 @@ def run(
     resolved: ResolvedCall,
     cls: type[Handle],
     arrays: Sequence[Handle],
-    numbers: Sequence[Any] = (),
+    numbers: Arrays = (),
     out: Any = None,
     ctx: Any = None,
 ) -> Any:
@@ -178,11 +178,7 @@ def _compute(
 
 
 def _later(
-    resolved: ResolvedCall,
-    cls: type[Handle],
-    arrays: Sequence[Handle],
-    numbers: Sequence[Any],
-    out: Any,
+    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: Arrays, out: Any
 ) -> Any:
     context = arrays[0].context
     plain = resolved.is_plain and resolved.is_compiled and resolved.op.train_name is None
@@ -280,7 +276,7 @@ def _plan_of_shapes(
 
 
 def _from_host_plan(
-    resolved: ResolvedCall, arrays: Sequence[Handle], numbers: Sequence[Any]
+    resolved: ResolvedCall, arrays: Sequence[Handle], numbers: Arrays
 ) -> list[np.ndarray] | None:
     function = _functions.get(resolved.train_key if modes.training else resolved.key)
     if function is None or not function.host_plans:
@@ -442,9 +438,7 @@ def _jitted(
 # -- contents: NumPy or JAX arrays -------------------------------------------------------------
 
 
-def forward(
-    resolved: ResolvedCall, train: bool, key: Any, values: Arrays, on_host: bool
-) -> Sequence[Any]:
+def forward(resolved: ResolvedCall, train: bool, key: Any, values: Arrays, on_host: bool) -> Arrays:
     function = function_of(resolved.train_key if train else resolved.key)
     if on_host and key is None and interpreter_enabled():
         types = _shapes_and_types(*values)
@@ -462,7 +456,7 @@ def backward(
     heads: Operands,
     values: Arrays,
     on_host: bool,
-) -> Sequence[Any]:
+) -> Arrays:
     """Returns gradients of the inputs at ``positions`` for head gradients of floating outputs;
     ``op`` is the operator in the mode in which it ran."""
     params = resolved.params

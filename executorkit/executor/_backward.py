@@ -21,7 +21,7 @@ from ._validation import convert_for, is_assignable, type_phrase
 from .runnable import Runnable
 
 
-def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -> list[Any]:
+def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -> list[Raw]:
     """Returns the head gradients of ``backward`` in the order of the outputs, None for a missing
     one.
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from .. import ndarray
-from .._support.annotations import Arrays
+from .._support.annotations import Arrays, Raw, Tree
 from ..arrays.random_state import next_key, next_key_data
 from ..arrays.values import to_device
 from ..calls.recording import Variable, check_unrecorded, modes
@@ -104,7 +104,7 @@ class CachedOp:
         self._hook: Any = None
         self._hook_has_inputs = False
 
-    def __call__(self, *args: NDArray, out: Any = None) -> Any:
+    def __call__(self, *args: NDArray, out: Any = None) -> Tree:
         self._check(args)
         targets = [out] if isinstance(out, NDArray) else out
         results = self._results(args, targets)
@@ -159,7 +159,7 @@ class CachedOp:
                 retain_freed_memory(self._graph, inferred)
             self._checked.add(types)
 
-    def _sorted(self, arrays: Arrays) -> tuple[list[Any], list[Any]]:
+    def _sorted(self, arrays: Arrays) -> tuple[list[Raw], list[Raw]]:
         by_node = dict(zip(self._variables, arrays, strict=True))
         return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
 
@@ -237,7 +237,7 @@ class CachedOp:
                 self._report(self._graph.steps[i], inputs, computed)
         return [values[n] for n in graph_call.outputs]
 
-    def _source(self, call: ResolvedCall, context: Context) -> Sequence[Any]:
+    def _source(self, call: ResolvedCall, context: Context) -> Arrays:
         place = call, context
         if place in self._constants:
             return self._constants[place]
@@ -265,7 +265,7 @@ class CachedOp:
         resolved = resolved_params(graph, *self._sorted(arrays))
         numbers = dict(graph.variables)
         inputs = [numbers[node] for node in self._variables]
-        calls: list[Any] = []
+        calls: list[Raw] = []
         for step in graph.steps:
             call = self._call_of(step, resolved)
             calls.append((call, step.inputs, tuple(step.outputs)[: call.n_visible]))

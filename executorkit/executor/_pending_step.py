@@ -73,7 +73,7 @@ class Backward:
     #: True if auxiliary states have changed since forward, by an earlier backward for instance.
     states_written: bool
     #: The number that losses are multiplied by; None for 1.
-    scale: Any
+    scale: Tree
     #: True if a program has failed, and the error was raised; a read tries again.
     failed: bool
     update: PendingUpdate | None = None
@@ -116,7 +116,7 @@ class PendingStep(UpdatableStep):
     copies = False
 
     def __init__(
-        self, runnable: Runnable[Any], train: bool, key: Key = None, inputs: Any = None
+        self, runnable: Runnable[Any], train: bool, key: Key = None, inputs: Tree = None
     ) -> None:
         self.runnable = runnable
         self.train = train
@@ -218,7 +218,7 @@ class PendingStep(UpdatableStep):
     def needs_head_gradients(self) -> tuple[bool, ...]:
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
-    def backward(self, heads: Arrays, scale: Any = None) -> None:
+    def backward(self, heads: Arrays, scale: Tree = None) -> None:
         """Defers this step's gradients to the runnable's targets, for losses times ``scale``."""
         runnable = self.runnable
         if not runnable.program.argnums:

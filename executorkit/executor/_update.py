@@ -120,7 +120,7 @@ class PendingUpdate:
             update.call.attached = False
             update.call.undo()
 
-    def run(self, step: Snapshot, heads: Arrays, accumulated: Operands) -> Any:
+    def run(self, step: Snapshot, heads: Arrays, accumulated: Operands) -> Tree:
         """Runs forward, backward and the updates, unless done; returns the auxiliary states that
         backward changes, the outputs, the states that forward changes, and the gradients.
 
@@ -174,7 +174,7 @@ class PendingUpdate:
             function.call_into(self.results, donated, others)
         return self.results[0][1]
 
-    def _numbers(self) -> tuple[Any, Any]:
+    def _numbers(self) -> tuple[Tree, Tree]:
         hyperparams = list(chain.from_iterable([u.call.hyperparams for u in self._updates]))
         key_data = tuple([u.call.key_data for u in self._updates])
         return key_data, np.array(hyperparams, np.float64)

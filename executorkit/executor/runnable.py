@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
-from .._support.annotations import Arrays, Key, Operands, Tree
+from .._support.annotations import Arrays, Key, Operands, Raw, Tree
 from ..arrays.handle import buffer_of
 from ..arrays.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..arrays.protocol import PendingValue
@@ -78,7 +78,7 @@ class Runnable(ABC, Generic[Value]):
         """Positions of the arguments that change from call to call, for prepared inference."""
         return frozenset()
 
-    def infer(self, args: Arrays, aux: Arrays, key: Key) -> Any:
+    def infer(self, args: Arrays, aux: Arrays, key: Key) -> Tree:
         """Runs inference: the outputs, and the auxiliary states that forward changes."""
         return self.program.infer[False](args, aux, key)
 
@@ -114,11 +114,11 @@ class Runnable(ABC, Generic[Value]):
         return tuple(adds)
 
     @in_x64
-    def final_gradients(self, grads: Arrays) -> Sequence[Any]:
+    def final_gradients(self, grads: Arrays) -> Arrays:
         """Returns the gradients; an array that is the target of several arguments has its final
         contents in each position."""
         targets = self.gradient_targets
-        final: dict[int, Any] = {}
+        final: dict[int, Raw] = {}
         for k, (target, grad) in enumerate(zip(targets, grads, strict=True)):
             adds = k in self.duplicate_targets and self.accumulate[k]
             final[id(target)] = final[id(target)] + grad if adds else grad

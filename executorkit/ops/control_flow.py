@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from .._support.annotations import Operands, Raw
+from .._support.annotations import Operands, Raw, Tree
 from .schema.attrs import Bodies, Key, Shape, Train
 from .schema.inference import Params, ShapeFacts, TypeFacts
 from .schema.operator_registry import register
@@ -24,7 +24,7 @@ def _outputs(p: Params) -> tuple[str, ...]:
     return ("output",) if p.num_outputs == 1 else tuple(f"output{i}" for i in range(p.num_outputs))
 
 
-def _register(name: str, bodies: int, infer_shape: Any, infer_type: Any, *traits: str) -> Any:
+def _register(name: str, bodies: int, infer_shape: Any, infer_type: Any, *traits: str) -> Tree:
     return register(
         name,
         inputs=lambda p: tuple(f"arg{i}" for i in range(p.num_args - bodies)),

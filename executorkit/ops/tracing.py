@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from .._support.annotations import Function
+from .._support.annotations import Function, Tree
 from ..jax_internals import differentiable
 
 P = ParamSpec("P")
@@ -50,7 +50,7 @@ def varying_as(x: Array, *arrays: Array) -> Array:
     return varying_over(varying_axes(arrays), x)
 
 
-def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Any:
+def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Tree:
     """Returns shape and dtype of an array that varies over the axes of the arrays; in a
     ``shard_map`` zeros, since only arrays know the axes of the mesh."""
     axes = varying_axes(arrays)
@@ -96,7 +96,7 @@ def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable
     return function
 
 
-def for_platform(*arrays: Array, cpu: Function, default: Function) -> Any:
+def for_platform(*arrays: Array, cpu: Function, default: Function) -> Tree:
     if traced_for_cpus():
         return cpu(*arrays)
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)

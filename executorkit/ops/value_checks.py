@@ -14,7 +14,7 @@ from typing import Any
 from jax import Array
 from jax.experimental import checkify
 
-from .._support.annotations import Function, Tree
+from .._support.annotations import Attrs, Function, Tree
 from ..errors import MXNetError, explain
 
 
@@ -50,7 +50,7 @@ def check_values(
     if _collecting.now:
         text = explain(where, problem)
         _errors[text] = error, where, problem
-        fields: dict[str, Any] = {**numbers}
+        fields: Attrs = {**numbers}
         checkify.check(valid, text, **fields)
 
 
@@ -58,7 +58,7 @@ def collect_checks(function: Function) -> Function:
     """Returns ``function`` with its result and the outcome of its checks as a pair."""
 
     @wraps(function)
-    def collecting(*args: Tree) -> Any:
+    def collecting(*args: Tree) -> Tree:
         before, _collecting.now = _collecting.now, True
         try:
             outcome, results = checkify.checkify(function, errors=checkify.user_checks)(*args)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from .._support.annotations import Arrays
+from .._support.annotations import Arrays, Raw
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
 from ..errors import BatchError, MXNetError, NotSupportedError, ShapeError, check_names, listed
@@ -111,7 +111,7 @@ class ReplicaArrayFactory:
         name = self._graph.arg_names[i]
         return None if name in self._loaded else self._shared.args.get(name)
 
-    def _shapes(self, i: int) -> list[Any]:
+    def _shapes(self, i: int) -> list[Raw]:
         return [r.arg_shapes[i] for r in self._inferred]
 
     def _dtype(self, i: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
-from .._support.annotations import NamedArrays, Raw
+from .._support.annotations import NamedArrays, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
 from ..arrays.values import HostContents, fit
@@ -179,7 +179,7 @@ class GroupUpdater(Protocol):
     replicated_states: dict[Any, Any]
 
     def attach(
-        self, indices: Any, first_weights: Any, weights: Any, grads: Any, state_of: Any
+        self, indices: Any, first_weights: Any, weights: Tree, grads: Any, state_of: Any
     ) -> UpdateCall | None: ...
 
     def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object: ...

@@ -145,10 +145,10 @@ def joining_step(
     """
 
     def mapped(
-        donated: Tree, args: Tree, aux: Any, key_data: Raw, heads: Any, accumulated: Any,
-        update_keys: Any, hyperparams: Any, flags: Any, offsets: Any,
-    ) -> Any:  # fmt: skip
-        out_of_data: list[Any] = []
+        donated: Tree, args: Tree, aux: Tree, key_data: Raw, heads: Tree, accumulated: Tree,
+        update_keys: Tree, hyperparams: Tree, flags: Tree, offsets: Tree,
+    ) -> Tree:  # fmt: skip
+        out_of_data: list[Raw] = []
         places, places_of_parts = offsets
         late = LateUpdates(spec, places_of_parts)
 
@@ -184,9 +184,9 @@ def step_offsets(
 
 
 def _joint_sums(
-    late: LateUpdates, grads: Arrays, states: Arrays, flags: Any, places: Arrays, job: JobReplicas
+    late: LateUpdates, grads: Arrays, states: Arrays, flags: Tree, places: Arrays, job: JobReplicas
 ) -> tuple[Arrays, Arrays, Any]:
-    others: list[Any] = []
+    others: list[Raw] = []
 
     def sums_of(whole: Arrays) -> Arrays:
         sums, *means_and_total = joint_sums(whole, states, flags, places, job)
@@ -196,7 +196,7 @@ def _joint_sums(
     return late.sums(grads, sums_of), *others
 
 
-def _if_all_have_batches(out_of_data: Any, new: Any, old: Any) -> Any:
+def _if_all_have_batches(out_of_data: Tree, new: Tree, old: Tree) -> Any:
     leaves, tree = jax.tree.flatten(new)
     everyone = out_of_data[0] == 0
     pairs = zip(leaves, jax.tree.leaves(old), strict=True)
@@ -212,9 +212,9 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
     """
 
     def update(
-        weights: Any, states: Any, grads: Arrays, aux: Arrays, update_keys: Any, hyperparams: Any,
-        flags: Any, offsets: Any,
-    ) -> Any:  # fmt: skip
+        weights: Tree, states: Tree, grads: Arrays, aux: Arrays, update_keys: Tree,
+        hyperparams: Tree, flags: Tree, offsets: Tree,
+    ) -> Tree:  # fmt: skip
         places, places_of_parts = offsets
         late = LateUpdates(spec, places_of_parts)
         sums, means, out_of_data = _joint_sums(late, grads, aux, flags, places, job)
@@ -226,7 +226,7 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
         constrained = *constrained_updates(spec, *new), constrained_each(means, aux_specs)
         return late.with_operands((*constrained, visible, out_of_data))
 
-    def finish(mesh: Any, args: Arrays, results: Tree, operands: Tree) -> Any:
+    def finish(mesh: jax.sharding.Mesh, args: Arrays, results: Tree, operands: Tree) -> Tree:
         *updated, means, sums, out_of_data = results
         new = finish_updates(spec, mesh, args, updated, operands, out_of_data)
         return *new, means, sums, out_of_data
@@ -240,12 +240,12 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
     )
 
 
-def _keys_of_first(update_keys: Sequence[Any]) -> Operands:
+def _keys_of_first(update_keys: Arrays) -> Operands:
     return tuple(None if k is None else lax.all_gather(k, JOB_AXES)[0] for k in update_keys)
 
 
 def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> PmapFunction:
-    def sums(grads: Arrays, states: Arrays, flags: Any, offsets: Arrays) -> Any:
+    def sums(grads: Arrays, states: Arrays, flags: Tree, offsets: Arrays) -> Tree:
         sums, means, out_of_data = joint_sums(grads, states, flags, offsets, job)
         totals = constrained_each((*sums, *means), specs)
         return totals[: len(grads)], totals[len(grads) :], out_of_data
@@ -357,7 +357,7 @@ class UpdateStep(UpdatableStep):
         self._sums_gradients = sums_gradients
 
     @property
-    def targets(self) -> list[Any]:
+    def targets(self) -> list[Raw]:
         return [_StepTarget(self)] * len(self._grads)
 
     def attach_update(

@@ -58,7 +58,7 @@ def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int)
     return (*[None] * axis, MODEL_AXIS)
 
 
-def constrained(array: Raw, spec: Spec) -> Any:
+def constrained(array: Raw, spec: Spec) -> Tree:
     if array is None or MODEL_AXIS not in jax.sharding.get_abstract_mesh().axis_names:
         return array
     return jax.lax.with_sharding_constraint(array, PartitionSpec(*spec))
@@ -84,7 +84,7 @@ class ProgramSharding:
     def states(self, arrays: Arrays, indices: Sequence[int]) -> Operands:
         return constrained_each(arrays, [self.aux[i] for i in indices])
 
-    def of_step(self, program: Program, spec: StepSpec, results: Tree) -> Any:
+    def of_step(self, program: Program, spec: StepSpec, results: Tree) -> Tree:
         (*updated, states), outputs, forward_states, grads, *others = results
         states = self.states(states, program.backward_state_indices)
         forward_states = self.states(forward_states, program.forward_state_indices)
@@ -104,7 +104,7 @@ class ShardedUpdate:
         return getattr(self.update, "loss_scale", None)
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
     ) -> tuple[Arrays, Any]:
         grads = constrained_each(grads, self.weights)
         return self.update(weights, grads, state, hyperparams, key_data)

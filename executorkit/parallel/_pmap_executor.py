@@ -95,19 +95,19 @@ class PmapProgram(BaseProgram):
     def _taking_key_data(self, jitted: CompiledFunction) -> PmapFunction:
         function, has_gradients = jitted.function, jitted.name.startswith("forward_backward")
 
-        def mapped(args: Arrays, aux: Arrays, key_data: Raw, *others: Any) -> Any:
+        def mapped(args: Arrays, aux: Arrays, key_data: Raw, *others: Any) -> Tree:
             results = function(args, aux, device_key(key_data), *others)
             return self._constrained(results, has_gradients)
 
         return PmapFunction(mapped, jitted.name, self._replicas.mesh)
 
-    def _mapped_backward(self, *args: Tree) -> Any:
+    def _mapped_backward(self, *args: Tree) -> Tree:
         grads = self.program.backward.function(*args)
         if self._sharding is None:
             return grads
         return self._sharding.gradients(grads, self.program.argnums)
 
-    def _constrained(self, results: Tree, has_gradients: bool) -> Any:
+    def _constrained(self, results: Tree, has_gradients: bool) -> Tree:
         sharding, program = self._sharding, self.program
         if sharding is None:
             return results
@@ -182,7 +182,7 @@ def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
 def _summing_step(
     program: Program, train: bool, spec: StepSpec, sharding: ProgramSharding | None
 ) -> Function:
-    def mapped(donated: Tree, args: Tree, aux: Any, key_data: Raw, *others: Any) -> Any:
+    def mapped(donated: Tree, args: Tree, aux: Tree, key_data: Raw, *others: Any) -> Tree:
         late = LateUpdates(spec)
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
@@ -296,7 +296,7 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     def filled_like(self, array: ReplicatedArray, number: float) -> jax.Array:
         return array.replicas.filled(array.shape, array.dtype, number)
 
-    def device_key(self, key_data: Raw, k: int) -> Any:
+    def device_key(self, key_data: Raw, k: int) -> Tree:
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
     def update_for(

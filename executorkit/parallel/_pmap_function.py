@@ -51,7 +51,7 @@ class PmapFunction(CompiledFunction):
         self.replicated = replicated
         super().__init__(function, name, donates)
 
-    def _call(self, args: Operands, *others: Any, **options: Any) -> Any:
+    def _call(self, args: Operands, *others: Any, **options: Any) -> Tree:
         return super()._call(self.placed(args), *others, **options)
 
     def placed(self, args: Operands) -> Operands:
@@ -69,7 +69,7 @@ class PmapFunction(CompiledFunction):
             return jax.pmap(traced, axis_name=DEVICE_AXIS, devices=self.devices)
         return self.over_mesh(traced, self.mesh)
 
-    def over_mesh(self, traced: Function, mesh: Any) -> Any:
+    def over_mesh(self, traced: Function, mesh: jax.sharding.Mesh) -> Any:
         mapped = _over_mesh(traced, mesh, self.replicated, self.name, self.finish)
         donated = 0 if self.donates else ()
         return jax.jit(mapped, donate_argnums=donated)
@@ -88,15 +88,19 @@ group_functions: CodeCache[PmapFunction] = CodeCache("group updates", 64, 0.02)
 
 
 def _over_mesh(
-    traced: Function, mesh: Any, replicated: tuple[int, ...], name: str, finish: Function | None
+    traced: Function,
+    mesh: jax.sharding.Mesh,
+    replicated: tuple[int, ...],
+    name: str,
+    finish: Function | None,
 ) -> Function:
     axes = _mapped_axes(mesh)
     whole, split = PartitionSpec(), PartitionSpec(axes)
 
-    def stacked(tree: Tree) -> Any:
+    def stacked(tree: Tree) -> Tree:
         return jax.tree.map(lambda x: jax.lax.expand_dims(x, (0,)), tree)
 
-    def shard(*args: Tree) -> Any:
+    def shard(*args: Tree) -> Tree:
         parts = [
             x if i in replicated else jax.tree.map(lambda s: jax.lax.squeeze(s, (0,)), x)
             for i, x in enumerate(args)
@@ -104,7 +108,7 @@ def _over_mesh(
         results = traced(*parts)
         return stacked(results) if finish is None else (stacked(results[0]), results[1])
 
-    def mapped(*args: Tree) -> Any:
+    def mapped(*args: Tree) -> Tree:
         specs = tuple(whole if i in replicated else split for i in range(len(args)))
         outputs = split if finish is None else (split, whole)
         results = jax.shard_map(
@@ -120,7 +124,7 @@ def _over_mesh(
     return mapped
 
 
-def _mapped_axes(mesh: Any) -> tuple[str, ...]:
+def _mapped_axes(mesh: jax.sharding.Mesh) -> tuple[str, ...]:
     return tuple([name for name in mesh.axis_names if name != MODEL_AXIS])
 
 
@@ -128,5 +132,5 @@ def shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(stack.shape[1:], stack.dtype)
 
 
-def device_key(key_data: Raw) -> Any:
+def device_key(key_data: Raw) -> Tree:
     return wrap_key(key_data) if key_data is not None and key_data.ndim == 1 else key_data

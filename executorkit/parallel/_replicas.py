@@ -258,12 +258,12 @@ class JobReplicas:
             self._scalars[number] = self.spread(self.local.from_host(host))
         return self._scalars[number]
 
-    def spread(self, tree: Tree) -> Any:
+    def spread(self, tree: Tree) -> Tree:
         """Returns a pytree with stacked arrays as parts of arrays of all, in the same memory."""
         leaves, structure = jax.tree.flatten(tree)
         return jax.tree.unflatten(structure, [self._spread(x) for x in leaves])
 
-    def _spread(self, x: Raw) -> Any:
+    def _spread(self, x: Raw) -> Tree:
         is_aval = isinstance(x, jax.ShapeDtypeStruct)
         if not (is_aval or isinstance(x, jax.Array)) or _is_of_job(x.sharding):
             return x

@@ -84,14 +84,14 @@ class StateSharding:
         parts = self.parts(np.asarray(whole), np)[first : first + len(self.replicas)]
         return self.replicas.from_host(np.ascontiguousarray(parts))
 
-    def parts(self, whole: Raw, xp: Any = jnp) -> Any:
+    def parts(self, whole: Raw, xp: Any = jnp) -> Tree:
         axis, part = self._axis(whole.shape), self.part_shape(whole.shape)
         zeros = part[axis] * self.count - whole.shape[axis]
         padded = xp.pad(whole, [(0, zeros * (a == axis)) for a in range(whole.ndim)])
         rows = padded.reshape(*part[:axis], self.count, *part[axis:])
         return xp.moveaxis(rows, axis, 0)
 
-    def whole(self, parts: Any, shape: Shape, xp: Any = jnp) -> Any:
+    def whole(self, parts: Tree, shape: Shape, xp: Any = jnp) -> Any:
         axis = self._axis(shape)
         rows = xp.moveaxis(parts, 0, axis)
         padded = rows.reshape(*shape[:axis], -1, *shape[axis + 1 :])
@@ -118,11 +118,11 @@ class StateSharding:
         """Returns whether a gradient is summed into parts; on CPUs large ones are."""
         return not (self.joins_processes and is_sent_with_others(grad, self.replicas.of_job))
 
-    def own_part(self, whole: Raw) -> Any:
+    def own_part(self, whole: Raw) -> Tree:
         number = lax.axis_index(self.axes)
         return lax.dynamic_index_in_dim(self.parts(whole), number, keepdims=False)
 
-    def sum_into_parts(self, grad: Raw) -> Any:
+    def sum_into_parts(self, grad: Raw) -> Tree:
         return lax.psum_scatter(self.parts(grad), self.axes)
 
 
@@ -195,8 +195,8 @@ class _Operands(NamedTuple):
     """Weights, gradients and states of an update: the device's parts, and ``whole`` ones."""
 
     parts: list[Raw]
-    whole: list[Any]
-    hyperparams: Any
+    whole: list[Raw]
+    hyperparams: Tree
     key_data: Raw
 
 
@@ -209,7 +209,7 @@ class _Late:
             self.loss_scale = loss_scale
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
     ) -> tuple[Arrays, Any]:
         sharding = self.sharded.sharding
         own = [sharding.own_part(w) if sharding.shards(w) else w for w in weights]
@@ -265,7 +265,7 @@ class LateUpdates:
         pairs = zip(groups, self.spec.updates, strict=True)
         return tuple([() if isinstance(u.update, _Late) else g for g, u in pairs])
 
-    def with_operands(self, results: Tree) -> Any:
+    def with_operands(self, results: Tree) -> Tree:
         if not self._late:
             return results
         operands = [o for late in self._late if (o := late.operands) is not None]
@@ -287,7 +287,12 @@ def _shardings(spec: StepSpec, arrays: Arrays) -> list[StateSharding | None]:
 
 
 def finish_updates(
-    spec: StepSpec, mesh: Any, old: Any, new: Any, operands: Tree, out_of_data: Any = None
+    spec: StepSpec,
+    mesh: jax.sharding.Mesh,
+    old: Tree,
+    new: Tree,
+    operands: Tree,
+    out_of_data: Tree = None,
 ) -> tuple[Operands, Operands]:
     """Computes the updates of sharded states, which the mapped part of a program has left out;
     returns the stacked weights and flat states of all updates.
@@ -331,7 +336,7 @@ def finish_of_step(spec: StepSpec) -> Function | None:
     if not any(isinstance(u.update, StateShardedUpdate) for u in spec.updates):
         return None
 
-    def finish(mesh: Any, args: Sequence[Any], results: Tree, operands: Tree) -> Any:
+    def finish(mesh: jax.sharding.Mesh, args: Sequence[Any], results: Tree, operands: Tree) -> Tree:
         (*updated, states), *others = results
         out_of_data = others[-1] if spec.joins_processes else None
         donated = args[0].tree if isinstance(args[0], Donated) else args[0]
@@ -341,7 +346,7 @@ def finish_of_step(spec: StepSpec) -> Function | None:
     return finish
 
 
-def _unless(out_of_data: Any, new: Arrays, old: Arrays) -> Operands:
+def _unless(out_of_data: Tree, new: Arrays, old: Arrays) -> Operands:
     pairs = zip(new, old, strict=True)
     return tuple(
         [jnp.where(out_of_data.reshape(-1, *[1] * (x.ndim - 1)) > 0, y, x) for x, y in pairs]
@@ -349,24 +354,24 @@ def _unless(out_of_data: Any, new: Arrays, old: Arrays) -> Operands:
 
 
 class _OnMesh:
-    def __init__(self, sharding: StateSharding, mesh: Any) -> None:
+    def __init__(self, sharding: StateSharding, mesh: jax.sharding.Mesh) -> None:
         self._sharding = sharding
         self._mesh = mesh
 
-    def _constrained(self, array: Raw, *spec: Any) -> Any:
+    def _constrained(self, array: Raw, *spec: Any) -> Tree:
         return lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(*spec)))
 
-    def array(self, parts: Any, shape: Shape) -> Any:
+    def array(self, parts: Tree, shape: Shape) -> Any:
         return self._constrained(self._sharding.whole(parts, shape), *self._sharding.spec(shape))
 
-    def parts(self, array: Raw) -> Any:
+    def parts(self, array: Raw) -> Tree:
         return self._constrained(self._sharding.parts(array), self._sharding.axes)
 
-    def copies(self, array: Raw) -> Any:
+    def copies(self, array: Raw) -> Tree:
         stacked = jnp.broadcast_to(array, (self._sharding.count, *array.shape))
         return self._constrained(stacked, self._sharding.axes)
 
-    def gathered(self, arrays: Arrays, places: Arrays) -> list[Any]:
+    def gathered(self, arrays: Arrays, places: Arrays) -> list[Raw]:
         """Returns sharded arrays whole on all devices; small ones travel in one message."""
         sharding, results = self._sharding, list(arrays)
         sharded = [i for i, x in enumerate(arrays) if sharding.shards(x)]
@@ -384,13 +389,13 @@ class _OnMesh:
         return results
 
 
-def _gather_layout(sharding: StateSharding, arrays: Arrays) -> Any:
+def _gather_layout(sharding: StateSharding, arrays: Arrays) -> Tree:
     together = sharding.joins_processes and sharding.replicas.of_job.joins_messages
     forms = [(math.prod(sharding.part_shape(x.shape)), jnp.dtype(x.dtype)) for x in arrays]
     return messages_of(tuple(forms), together)
 
 
-def summed_whole(spec: StepSpec, weights: Sequence[Arrays]) -> list[Any]:
+def summed_whole(spec: StepSpec, weights: Sequence[Arrays]) -> list[Raw]:
     flat = [jax.ShapeDtypeStruct(w.shape[1:], w.dtype) for group in weights for w in group]
     pairs = zip(flat, _shardings(spec, flat), [w for group in weights for w in group], strict=True)
     return [w for x, s, w in pairs if s is None or not s.scatters(x)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .._support.annotations import Raw
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
@@ -48,9 +50,9 @@ def summed(name: str, analyses: list[Analysis]) -> Analysis:
     """Adds analyses, figure by figure; a figure is None if one analysis lacks it."""
     if any(analysis.function is None for analysis in analyses):
         return Analysis()
-    memories: list[Any] = [analysis.memory for analysis in analyses]
-    flops: list[Any] = [analysis.flops for analysis in analyses]
-    moved: list[Any] = [analysis.bytes_moved for analysis in analyses]
+    memories: list[Raw] = [analysis.memory for analysis in analyses]
+    flops: list[Raw] = [analysis.flops for analysis in analyses]
+    moved: list[Raw] = [analysis.bytes_moved for analysis in analyses]
     return Analysis(
         name,
         None if None in memories else {k: sum(m[k] for m in memories) for k in memories[0]},

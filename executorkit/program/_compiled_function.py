@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from .._support.annotations import Function, Operands, Raw, Tree
+from .._support.annotations import Attrs, Function, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import (
@@ -129,7 +129,7 @@ class CompiledFunction:
         self._start()
 
     @property
-    def compiler_options(self) -> dict[str, Any]:
+    def compiler_options(self) -> Attrs:
         return dict(self._settings.compiler_options or {})
 
     @property
@@ -233,7 +233,7 @@ class CompiledFunction:
         )
 
     def _traced(self) -> Function:
-        def traced(*args: Tree) -> Any:
+        def traced(*args: Tree) -> Tree:
             self._first_calls.check_trace()
             self.log.count_trace()
             with this_process_only(), paused_collection():
@@ -256,9 +256,9 @@ class CompiledFunction:
 
     # -- calls -----------------------------------------------------------------------------------
 
-    def __call__(self, *args: Tree) -> Any:
+    def __call__(self, *args: Tree) -> Tree:
         if self.donates:
-            stored: list[Any] = []
+            stored: list[Raw] = []
             self.call_into(stored, Donated(args[0]), args[1:])
             return stored[0]
         results = self._call(args)
@@ -277,7 +277,7 @@ class CompiledFunction:
             self._call((donated, *args), results)
             return
         donated.save()
-        pairs: list[Any] = []
+        pairs: list[Raw] = []
         self._call((donated, *args), pairs)
         values, outcome = pairs[0]
         error = failed_check(outcome)
@@ -285,7 +285,7 @@ class CompiledFunction:
             raise error
         results.append(values)
 
-    def _call(self, args: Operands, into: list[Any] | None = None, is_first: bool = False) -> Any:
+    def _call(self, args: Operands, into: list[Raw] | None = None, is_first: bool = False) -> Tree:
         """Runs every call; of a function that donates, appends the results to ``into``.
         ``is_first`` says that JAX has no program for such arguments."""
         if self._tasks:
@@ -343,8 +343,8 @@ class CompiledFunction:
         return self._first_calls.first(args, key), True
 
     def _run_first(
-        self, interpreted: InterpretedFunction | None, args: Operands, into: list[Any] | None
-    ) -> Any:
+        self, interpreted: InterpretedFunction | None, args: Operands, into: list[Raw] | None
+    ) -> Tree:
         if interpreted is not None:
             return stored(interpreted.run(args), into)
         with tracing_allowed():

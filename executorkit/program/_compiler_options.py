@@ -1,11 +1,11 @@
 """Options of XLA's compiler, chosen per program instead of for the whole process."""
 
 from functools import lru_cache
-from typing import Any
 
 import jax
 import jaxlib.version
 
+from .._support.annotations import Attrs
 from ..lowering import Graph
 from ..ops.schema.traits import CONVOLUTION
 from .disk_cache import cached_answer
@@ -31,7 +31,7 @@ EVERY_OPTION = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU
 _VERSIONS_THAT_TAKE_ALL = frozenset({"0.10.2"})
 
 
-def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]:
+def compiler_options(graph: Graph, has_barriers: bool = False) -> Attrs:
     """Returns the options for a graph's programs, which may have optimization barriers."""
     if jax.default_backend() != "cpu":
         return {}
@@ -39,7 +39,7 @@ def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]
     choices = ((_CONVOLUTIONS_ON_CPU, convolves), (_BARRIERS_ON_CPU, convolves or has_barriers))
     every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU
     takes_all = compiler_accepts(tuple(every.items()))
-    accepted: dict[str, Any] = {}
+    accepted: Attrs = {}
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
             accepted |= options

@@ -75,7 +75,7 @@ class DeferredErrors:
             self.open.append(outcome)
         self._assign(results, (outcome,))
 
-    def follow(self, inputs: Any, results: Tree) -> None:
+    def follow(self, inputs: Tree, results: Tree) -> None:
         """Notes that ``results`` were computed from ``inputs``."""
         outcomes = self._outcomes_of(jax.tree.leaves(inputs))
         if outcomes:
@@ -98,7 +98,7 @@ class DeferredErrors:
         finally:
             self._drop_passed()
 
-    def _outcomes_of(self, arrays: Iterable[Any]) -> tuple[_Outcome, ...]:
+    def _outcomes_of(self, arrays: Iterable[Raw]) -> tuple[_Outcome, ...]:
         outcomes: dict[_Outcome, None] = {}
         for array in arrays:
             entry = self._by_array.get(id(array))

@@ -35,7 +35,7 @@ class Donated:
         self.tree = tree
         #: Copies of them on the host (of PRNG keys: on their device), in flat order; None where the
         #: call had no use for them.
-        self.saved: list[Any] | None = None
+        self.saved: list[Raw] | None = None
         self._n_flattened: int | None = None
 
     def watch(self) -> None:
@@ -72,7 +72,7 @@ class Donated:
 jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Donated(trees[0]))
 
 
-def _saved(array: jax.Array) -> Any:
+def _saved(array: jax.Array) -> Tree:
     """Copies an array to the host; PRNG keys on their device."""
     if not array.is_fully_addressable:
         return [np.array(part) for part in parts_of(array)]
@@ -82,7 +82,7 @@ def _saved(array: jax.Array) -> Any:
 
 
 @in_x64
-def _restored(saved: Any, deleted: jax.Array) -> jax.Array:
+def _restored(saved: Tree, deleted: jax.Array) -> jax.Array:
     sharding = deleted.sharding
     if not isinstance(saved, list):
         return jax.device_put(saved, sharding)
@@ -123,7 +123,7 @@ def _count_of_one_tuple() -> int:
 _UNSHARED_COUNT = _count_of_one_tuple()
 
 
-def stored(result: Any, results: list[Any] | None) -> Any:
+def stored(result: Tree, results: list[Raw] | None) -> Any:
     """Returns a result that destroyed nothing, appended to ``results`` if it is a list."""
     if results is not None:
         results.append(result)
@@ -132,7 +132,7 @@ def stored(result: Any, results: list[Any] | None) -> Any:
 
 def call_donating(
     function: Function, results: list[Raw], donated: Donated, args: Operands, in_c: bool = True
-) -> Any:
+) -> Tree:
     """Appends ``function(donated, *args)`` to ``results``, unless it fails, and returns it.
 
     function

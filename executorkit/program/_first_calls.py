@@ -32,7 +32,7 @@ import jax
 import numpy as np
 from jax.core import ShapedArray, Tracer
 
-from .._support.annotations import Arrays, Operands, Raw
+from .._support.annotations import Arrays, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
@@ -355,7 +355,7 @@ class InterpretedFunction:
         """True if compiling takes less time than a number of calls that is soon reached."""
         return self.compilation < _SOON * self.estimate
 
-    def run(self, args: Arrays) -> Any:
+    def run(self, args: Arrays) -> Tree:
         leaves = jax.tree.leaves(_arrays_of(args, self._static))
         host = [
             np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
@@ -375,7 +375,7 @@ class _Target:
         self._devices = [device]
         self._sharding = jax.sharding.SingleDeviceSharding(device)
 
-    def arrays(self, avals: Sequence[Any], results: Sequence[np.ndarray]) -> list[jax.Array]:
+    def arrays(self, avals: Arrays, results: Sequence[np.ndarray]) -> list[jax.Array]:
         """Returns device arrays that take over arrays on the host."""
         sharding, devices, bound = self._sharding, self._devices, self._bound
         return [

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._support.annotations import Function, Key, Operands, Raw
+from .._support.annotations import Function, Key, Operands, Raw, Tree
 from ..lowering import (
     Graph,
     GraphStep,
@@ -62,7 +62,7 @@ class GraphEvaluator:
         )
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
-    def __call__(self, args: Arrays, aux: Arrays, key: Key, train: bool) -> Any:
+    def __call__(self, args: Arrays, aux: Arrays, key: Key, train: bool) -> Tree:
         run = partial(self._run, aux=aux, key=key, train=train)
         with without_derivatives():
             return self._with_casts(args, aux, key, run, train)
@@ -78,7 +78,7 @@ class GraphEvaluator:
         with winograd, prepared_weights(), without_derivatives():
             return self._run_inference(args, aux, key)
 
-    def for_backward(self, args: Arrays, aux: Arrays, key: Key, train: bool, scale: Any) -> Any:
+    def for_backward(self, args: Arrays, aux: Arrays, key: Key, train: bool, scale: Tree) -> Tree:
         """Evaluates the graph to be differentiated: with saved values marked, and losses scaled."""
         observers: list[Callable[[GraphStep, list[Raw]], list[Raw]]] = []
         if self._mirrored and self._options.remat is None:
@@ -91,12 +91,12 @@ class GraphEvaluator:
                 args, aux, key, lambda cast: self._run(cast, aux, key, train, wrap_body), True
             )
 
-        def observe(step: GraphStep, inputs: list[Raw]) -> list[Any]:
+        def observe(step: GraphStep, inputs: list[Raw]) -> list[Raw]:
             for observer in observers:
                 inputs = observer(step, inputs)
             return inputs
 
-        def run(cast: Arrays) -> Any:
+        def run(cast: Arrays) -> Tree:
             arguments = self._graph, cast, aux, key, train
             options = observe, self._channels_last, self._backward_updates
             if self._by_segments:  # the inputs of a segment are saved
@@ -124,7 +124,7 @@ class GraphEvaluator:
 
     def _with_casts(
         self, args: Arrays, aux: Arrays, key: Key, run: Callable[[Arrays], Any], training: bool
-    ) -> Any:
+    ) -> Tree:
         with use_winograd(winograd_in(self._options.winograd, training)):
             if self._options.compute_dtype is None:
                 return run(args)
@@ -147,8 +147,8 @@ class GraphEvaluator:
         single = [i for i, x in enumerate(avals) if x.dtype == jnp.float32]
 
         # Labels and indices have no gradient, as the gradient's own jaxpr says.
-        def gradients(args: Arrays, aux: Arrays, key: Key) -> Any:
-            def floating_outputs(*differentiated: Raw) -> Any:
+        def gradients(args: Arrays, aux: Arrays, key: Key) -> Tree:
+            def floating_outputs(*differentiated: Raw) -> Tree:
                 full = list(args)
                 for i, x in zip(single, differentiated, strict=True):
                     full[i] = x

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._support.annotations import Key, Operands, Raw
+from .._support.annotations import Key, Operands, Raw, Tree
 from ..jax_internals import in_x64
 from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes, walk
 from ..ops import Params
@@ -42,7 +42,7 @@ class IntegerGradients:
         self.graph = graph
         self.carried = carried
 
-    def carry_arguments(self, args: Arrays) -> list[Any]:
+    def carry_arguments(self, args: Arrays) -> list[Raw]:
         return self._carry(self.graph.arg_values, args)
 
     def restore_outputs(self, outputs: Arrays) -> Operands:
@@ -62,7 +62,7 @@ class IntegerGradients:
         values = dict(graph.numbered(args, aux))
         resolved = resolved_params(graph, args, aux)
 
-        def run(step: GraphStep, states: dict[int, Any]) -> Sequence[Any]:
+        def run(step: GraphStep, states: dict[int, Raw]) -> Arrays:
             inputs = [states.get(k, values[i]) for k, i in enumerate(step.inputs)]
             results = self._run(step, resolved.get(step.index, step.params), inputs, key, train)
             values.update(zip(step.outputs, results, strict=False))
@@ -73,7 +73,7 @@ class IntegerGradients:
 
     def _run(
         self, step: GraphStep, params: Params, inputs: list[Raw], key: Key, train: bool
-    ) -> Sequence[Any]:
+    ) -> Arrays:
         step_key = node_key(step, key, train)
         if not self.touches(step):
             return step.op.apply(params, inputs, key=step_key, train=train)
@@ -112,11 +112,11 @@ class IntegerGradients:
     def touches(self, step: GraphStep) -> bool:
         return not self.carried.keys().isdisjoint((*step.inputs, *step.outputs))
 
-    def _carry(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
+    def _carry(self, numbers: Iterable[int], arrays: Iterable[Raw]) -> list[Raw]:
         pairs = zip(numbers, arrays, strict=True)
         return [x.astype(_CARRIER) if i in self.carried else x for i, x in pairs]
 
-    def _restore(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
+    def _restore(self, numbers: Iterable[int], arrays: Iterable[Raw]) -> list[Raw]:
         pairs = zip(numbers, arrays, strict=True)
         return [x.astype(self.carried[i]) if i in self.carried else x for i, x in pairs]
 
@@ -168,7 +168,7 @@ def _truncated_gradients(
     inputs: Arrays,
     argnums: Sequence[int],
     cotangents: Arrays,
-) -> list[Any]:
+) -> list[Raw]:
     """Differentiates an element-wise ``smooth`` with derivatives truncated to ``dtype``; products
     with the head gradient and sums over broadcast axes are in integers."""
     (head,) = cotangents
@@ -207,13 +207,13 @@ def integer_gradients(
     return IntegerGradients(graph, carried) if carried else None
 
 
-def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
+def _has_gradient(step: GraphStep, position: int, avals: Arrays) -> bool:
     if STOPS_INTEGER_GRADIENT in step.op.traits:
         return False
     smooth = _smooth(step, step.params, jax.random.key(0) if step.op.key_name else None, True)
     floats = [x if _is_floating(x) else jax.ShapeDtypeStruct(x.shape, _CARRIER) for x in avals]
 
-    def gradient(cotangents: Arrays, *inputs: Raw) -> Any:
+    def gradient(cotangents: Arrays, *inputs: Raw) -> Tree:
         return _gradients(smooth, inputs, [position], cotangents)
 
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._support.annotations import Key, Operands, Raw
+from .._support.annotations import Key, Operands, Raw, Tree
 from ..lowering import Graph, GraphStep, evaluate
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ._activity import differentiable_inputs
@@ -43,7 +43,7 @@ class Observation:
         self.forward = compiled(self._forward, "observe")
         self.backward = compiled(self._backward, "observe_backward")
 
-    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Tree:
         with use_winograd(winograd_in(self._winograd, train)):
             values, new_aux = evaluate(self._graph, args, aux, key, train)
         return tuple(values), tuple(new_aux[n] for n in self._forward_state_indices)
@@ -62,7 +62,7 @@ class Observation:
         floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
 
         def function(perturbations: dict[Any, Any]) -> Operands:
-            def perturb(step: GraphStep, inputs: list[Raw]) -> list[Any]:
+            def perturb(step: GraphStep, inputs: list[Raw]) -> list[Raw]:
                 return [
                     x + perturbations[step.index, k] if (step.index, k) in perturbations else x
                     for k, x in enumerate(inputs)

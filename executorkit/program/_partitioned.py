@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 
@@ -60,7 +60,7 @@ class PartitionedProgram(BaseProgram):
 
     # -- running ---------------------------------------------------------------------------------
 
-    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
+    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Tree:
         values, new_aux = self._inputs(args, aux)
         for segment, part in self.segments:
             inputs = self._segment_inputs(segment, part, values, aux, key, train)
@@ -68,9 +68,9 @@ class PartitionedProgram(BaseProgram):
             self._store(segment, part, outputs, states, values, new_aux)
         return self._outputs(values, aux, new_aux)
 
-    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Tree:
         values, new_aux = self._inputs(args, aux)
-        backward_states: dict[int, Any] = {}
+        backward_states: dict[int, Raw] = {}
         residuals = []
         for segment, part in self.segments:
             inputs = self._segment_inputs(segment, part, values, aux, key, train)
@@ -92,14 +92,14 @@ class PartitionedProgram(BaseProgram):
     def _forward_backward(
         self, train: bool, args: Arrays, aux: Arrays, key: Key, heads: Arrays,
         accumulated: Arrays = (),
-    ) -> Any:  # fmt: skip
+    ) -> Tree:  # fmt: skip
         *results, residuals = self._forward(train, args, aux, key)
         return *results, self._backward(residuals, heads, accumulated)
 
     def _backward(
         self, residuals: _SegmentResiduals, heads: Arrays, accumulated: Arrays = ()
     ) -> Operands:
-        gradients: dict[int, Any] = {}
+        gradients: dict[int, Raw] = {}
         for i, head in zip(self.graph.heads, heads, strict=True):
             if head is not None:
                 self._add_gradient(gradients, i, head)
@@ -118,7 +118,7 @@ class PartitionedProgram(BaseProgram):
                 results.append(jax.device_put(grad, array.sharding))
             return add_accumulated(accumulated, results)
 
-    def _inputs(self, args: Arrays, aux: Arrays) -> tuple[dict[int, Any], dict[int, Any]]:
+    def _inputs(self, args: Arrays, aux: Arrays) -> tuple[dict[int, Raw], dict[int, Raw]]:
         return dict(self.graph.numbered(args, aux)), dict(enumerate(aux))
 
     def _segment_inputs(
@@ -133,7 +133,7 @@ class PartitionedProgram(BaseProgram):
 
     def _store(
         self, segment: DeviceSegment, part: Program, outputs: Arrays, states: Arrays,
-        values: dict[int, Any], new_aux: dict[int, Any],
+        values: dict[int, Raw], new_aux: dict[int, Raw],
     ) -> None:  # fmt: skip
         for n, value in zip(part.forward_state_indices, states, strict=True):
             new_aux[segment.aux[n]] = value
@@ -148,7 +148,7 @@ class PartitionedProgram(BaseProgram):
         return outputs, states
 
     @in_x64
-    def _add_gradient(self, gradients: dict[int, Any], i: int, gradient: Raw) -> None:
+    def _add_gradient(self, gradients: dict[int, Raw], i: int, gradient: Raw) -> None:
         gradient = jax.device_put(gradient, self._context_of[i].device)
         gradients[i] = gradients[i] + gradient if i in gradients else gradient
 
@@ -211,7 +211,7 @@ class _SegmentedFunction:
         self._method = method
         self._train = train
 
-    def __call__(self, *args: Tree) -> Any:
+    def __call__(self, *args: Tree) -> Tree:
         return self._method(self._train, *args)
 
     def compile(self, args: Arrays, aux: Arrays, key: Key, *gradients: Arrays) -> None:
@@ -224,7 +224,7 @@ class _SegmentedFunction:
 
 
 @in_x64
-def _zeros(avals: Sequence[Any]) -> Operands:
+def _zeros(avals: Arrays) -> Operands:
     return tuple(
         None if a is None else jax.device_put(jax.numpy.zeros(a.shape, a.dtype), a.sharding)
         for a in avals

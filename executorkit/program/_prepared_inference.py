@@ -33,7 +33,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._support.annotations import Function, Key, Operands, Raw
+from .._support.annotations import Function, Key, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
@@ -64,7 +64,7 @@ _IDLE_USES = 256
 Identities = tuple[int, ...]
 
 
-def _identities(arrays: Iterable[Any]) -> Identities:
+def _identities(arrays: Iterable[Raw]) -> Identities:
     return tuple(map(id, arrays))
 
 
@@ -98,7 +98,7 @@ class FedArguments:
         #: NOT_WORTH_IT stays: shapes do not change, and where more is fed, less stays.
         self.state = State.COUNTING
         self._changed: frozenset[int] = frozenset()
-        self._previous: list[Any] = []
+        self._previous: list[Raw] = []
         #: Number of calls with the same arrays, the one that prepares included.
         self.calls_needed = _FIRST_CALLS if trained else 1
         #: The arrays that were prepared last.
@@ -265,7 +265,7 @@ class PreparedInference:
         sets = {id(e.prepared): e.prepared for e in entries if e.state is State.READY}
         return sum(prepared.code_bytes for prepared in sets.values())
 
-    def __call__(self, args: Arrays, aux: Arrays, key: Key, fed: FedArguments) -> Any:
+    def __call__(self, args: Arrays, aux: Arrays, key: Key, fed: FedArguments) -> Tree:
         if not fed.positions:
             fed.observe(args)
             return self._whole(args, aux, key)
@@ -427,7 +427,7 @@ class _Watch:
 
     __slots__ = ("_references",)
 
-    def __init__(self, arrays: Iterable[Any], on_freed: Callable[[], object]) -> None:
+    def __init__(self, arrays: Iterable[Raw], on_freed: Callable[[], object]) -> None:
         self._references = [weakref.ref(x, lambda _: on_freed()) for x in arrays]
 
 
@@ -436,7 +436,7 @@ class PreparedArrays:
 
     in_use = False
 
-    def __init__(self, arrays: Arrays, n_bytes: int, sources: Iterable[Any]) -> None:
+    def __init__(self, arrays: Arrays, n_bytes: int, sources: Iterable[Raw]) -> None:
         #: None once the set was dropped, or one of its sources was freed.
         self.arrays: Operands | None = tuple(arrays)
         self.last_use = 0

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-from .._support.annotations import Function, Key, Operands, Raw
+from .._support.annotations import Attrs, Function, Key, Operands, Raw, Tree
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
 from ..jaxprs import FlatProgram
@@ -149,11 +149,11 @@ class Program(BaseProgram):
 
     # -- functions of arrays, traced by JAX ------------------------------------------------------
 
-    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
+    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Tree:
         outputs, new_aux = self._evaluator(args, aux, key, train)
         return outputs, tuple(new_aux[n] for n in self.forward_state_indices)
 
-    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Key, scale: Any = None) -> Any:
+    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Key, scale: Tree = None) -> Tree:
         integers = None
         if scale is None and self.options.compute_dtype is None:
             integers = integer_gradients(self.graph, self.argnums, args, aux)
@@ -161,7 +161,7 @@ class Program(BaseProgram):
             args = integers.carry_arguments(args)
         floating = tuple(i for i in self.argnums if jnp.issubdtype(args[i].dtype, jnp.inexact))
 
-        def function(*differentiated: Raw) -> Any:
+        def function(*differentiated: Raw) -> Tree:
             full = list(args)
             for i, x in zip(floating, differentiated, strict=True):
                 full[i] = x
@@ -189,7 +189,7 @@ class Program(BaseProgram):
         residuals = Residuals(tuple(leaves), Derivative(structure, output_specs, argument_specs))
         return tuple(outputs), forward_states, backward_states, residuals
 
-    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Any:
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Tree:
         return with_few_residuals(partial(self._vjp, train), args, aux, key)
 
     def _backward(self, residuals: Residuals, heads: Arrays, accumulated: Arrays = ()) -> Operands:
@@ -207,8 +207,8 @@ class Program(BaseProgram):
 
     def _forward_backward(
         self, train: bool, args: Arrays, aux: Arrays, key: Key, heads: Arrays,
-        accumulated: Arrays = (), scale: Any = None,
-    ) -> Any:  # fmt: skip
+        accumulated: Arrays = (), scale: Tree = None,
+    ) -> Tree:  # fmt: skip
         *results, residuals = self._vjp(train, args, aux, key, scale)
         return *results, self._backward(residuals, heads, accumulated)
 
@@ -291,7 +291,7 @@ class Program(BaseProgram):
             arrays = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (args, aux))
             outputs = in_x64(jax.eval_shape)(lambda *a: self._vjp(True, *a)[0], *arrays, key)
 
-            def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Key) -> Any:
+            def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Key) -> Tree:
                 return self._vjp(True, args, aux, key)[3].gradients(heads)
 
             used = used_inputs(gradients, outputs, *arrays, key)
@@ -314,7 +314,7 @@ class Program(BaseProgram):
         )  # fmt: skip
 
     @property
-    def compiler_options(self) -> dict[str, Any]:
+    def compiler_options(self) -> Attrs:
         """Options of XLA's compiler for the functions of one device."""
         return self.backward.compiler_options
 

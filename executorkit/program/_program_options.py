@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from .._support.annotations import Function, Raw
+from .._support.annotations import Function, Raw, Tree
 from ..errors import ArgumentValueError, UnknownArgumentError, did_you_mean
 from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
@@ -224,7 +224,7 @@ def save_all_but(
     producer = {number: s.index for s in graph.steps for number in s.outputs}
     marked: dict[int, tuple[Any, Any]] = {}
 
-    def observe(step: GraphStep, inputs: list[Raw]) -> list[Any]:
+    def observe(step: GraphStep, inputs: list[Raw]) -> list[Raw]:
         marked_inputs = list(inputs)
         for k, (number, x) in enumerate(zip(step.inputs, inputs, strict=True)):
             if producer.get(number, -1) in mirrored or number not in producer:
@@ -249,10 +249,10 @@ def _scale_gradient_backward(scale: jax.Array, g: jax.Array) -> tuple[jax.Array,
 _scale_gradient.defvjp(lambda x, scale: (x, scale), _scale_gradient_backward)
 
 
-def scale_losses(scale: Any) -> Callable[[GraphStep, list[Raw]], list[Raw]]:
+def scale_losses(scale: Tree) -> Callable[[GraphStep, list[Raw]], list[Raw]]:
     """Returns an observer that scales gradients of loss operators, which ignore head gradients."""
 
-    def observe(step: GraphStep, inputs: list[Raw]) -> list[Any]:
+    def observe(step: GraphStep, inputs: list[Raw]) -> list[Raw]:
         if not step.op.loss(step.params):
             return inputs
         floating = jnp.issubdtype(inputs[0].dtype, jnp.inexact)

@@ -88,7 +88,7 @@ class Residuals:
         arrays = tuple([x if i is None else arguments.get(i, x) for x, i in pairs])
         return Residuals(arrays, self.derivative, self.omission)
 
-    def gradients(self, heads: Arrays) -> Sequence[Any]:
+    def gradients(self, heads: Arrays) -> Arrays:
         """Returns gradients of the floating arguments, for head gradients of the outputs."""
         leaves: Arrays = self.arrays
         if self.omission is not None:

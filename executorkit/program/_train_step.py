@@ -26,7 +26,7 @@ class UpdateFunction(Protocol):
     """
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
     ) -> tuple[Arrays, Any]: ...
 
 
@@ -95,8 +95,8 @@ def make_step(
 
     def step(
         donated: Tree, args: Arrays, aux: Arrays, key: Key, heads: Arrays, accumulated: Arrays,
-        update_keys: Sequence[Any], hyperparams: Any,
-    ) -> Any:  # fmt: skip
+        update_keys: Sequence[Any], hyperparams: Tree,
+    ) -> Tree:  # fmt: skip
         weights, states, backward_states = donated
         full_args, full_aux = list(args), list(aux)
         for update, group in zip(spec.updates, weights, strict=True):
@@ -143,12 +143,12 @@ def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpe
     """
 
     def step(
-        donated: Tree, kept: Any, residuals: Tree, heads: Arrays, accumulated: Arrays,
-        update_keys: Sequence[Any], hyperparams: Any,
-    ) -> Any:  # fmt: skip
+        donated: Tree, kept: Tree, residuals: Tree, heads: Arrays, accumulated: Arrays,
+        update_keys: Sequence[Any], hyperparams: Tree,
+    ) -> Tree:  # fmt: skip
         weights, states, _ = donated
         weights = kept or weights
-        arguments: dict[int, Any] = {}
+        arguments: dict[int, Raw] = {}
         for update, group in zip(spec.updates, weights, strict=True):
             for k, weight in zip(update.targets, group, strict=True):
                 arguments[argnums[k]] = weight
@@ -167,7 +167,7 @@ def _visible(spec: StepSpec, grads: Arrays) -> Operands:
 
 def apply_updates(
     spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
-    keys: Sequence[Any], hyperparams: Any,
+    keys: Sequence[Any], hyperparams: Tree,
 ) -> tuple[Operands, Operands]:  # fmt: skip
     """Returns the weights and the flat states after the updates, a tuple for each."""
     new_weights, new_states, begin = [], [], 0

@@ -26,7 +26,7 @@ from ._train_step import Arrays, StepSpec
 class ProgramFunction(Protocol):
     """A function of a program: called with arrays, compiled for abstract ones."""
 
-    def __call__(self, *args: Tree) -> Any:
+    def __call__(self, *args: Tree) -> Tree:
         """Runs the function; the first call with arguments of new shapes compiles it."""
         ...
 
@@ -112,7 +112,7 @@ class BaseProgram(Viewed, ABC):
     #: Inference in two stages; None where it cannot gain anything.
     prepared: PreparedInference | None = None
 
-    def infer_fed(self, args: Arrays, aux: Arrays, key: Key, fed: FedArguments) -> Any:
+    def infer_fed(self, args: Arrays, aux: Arrays, key: Key, fed: FedArguments) -> Tree:
         """Runs inference, prepared if possible; returns outputs and states that forward changes."""
         if self.prepared is None or fed.state is State.NOT_WORTH_IT:
             return self.infer[False](args, aux, key)

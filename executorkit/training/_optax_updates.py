@@ -35,7 +35,7 @@ class LossScaledUpdate:
     update: OptaxUpdate
     scale: LossScale
 
-    def init(self, weights: Arrays) -> Any:
+    def init(self, weights: Arrays) -> Tree:
         first = jnp.asarray(self.scale.initial, jnp.float32)
         return first, jnp.asarray(0, jnp.int32), self.update.init(weights)
 
@@ -47,7 +47,7 @@ class LossScaledUpdate:
         return state[0]
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
     ) -> tuple[Arrays, Any]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ..schema.attrs import Aux, Shape, Train, Tuning
 from ..schema.calls import same_signature
 from ..schema.channels_last import layout_per_channel
@@ -31,7 +32,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     return data, channels, channels
 
 
-_RULES: dict[str, Any] = {
+_RULES: Attrs = {
     "outputs": ("output", "mean", "var"),
     "visible": lambda p: 3 if p.output_mean_var else 1,
     "infer_shape": lambda s, p: channel_shapes(s, p.get("axis", 1), *_PER_CHANNEL),
@@ -40,7 +41,7 @@ _RULES: dict[str, Any] = {
     "constant_inputs": lambda p: {"gamma": 1.0} if p.fix_gamma else {},
     "traits": (MOVING_STATISTICS,),
 }
-_SYNC_RULES: dict[str, Any] = {**_RULES, "traits": (MOVING_STATISTICS, SPANS_DEVICES)}
+_SYNC_RULES: Attrs = {**_RULES, "traits": (MOVING_STATISTICS, SPANS_DEVICES)}
 
 
 def _batch_norm(

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Count, Shape, Tuning
 from ..schema.channels_last import LayoutRewrite, layout_with_windows
@@ -200,7 +201,7 @@ def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | N
     return rewrite._replace(profitable=True)
 
 
-_CONVOLUTION: dict[str, Any] = {
+_CONVOLUTION: Attrs = {
     "inputs": conv_inputs,
     "infer_shape": infer_convolution_shape,
     "output_shapes": _output_shapes,

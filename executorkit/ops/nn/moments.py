@@ -57,19 +57,19 @@ def _standardize(x: Array, axes: Axes, eps: float) -> tuple[Array, Array, Array]
     return (x - mean) * lax.rsqrt(var + eps), mean, var
 
 
-def _standardize_fwd(x: Array, axes: Axes, eps: float) -> tuple[Any, Any]:
+def _standardize_fwd(x: Array, axes: Axes, eps: float) -> tuple[Tree, Tree]:
     out, mean, var = _standardize(x, axes, eps)
     return (out, mean, var), (x, mean, lax.rsqrt(var + eps))
 
 
-def _standardize_bwd(axes: Axes, eps: float, residuals: Tree, heads: Any) -> tuple[Array]:
+def _standardize_bwd(axes: Axes, eps: float, residuals: Tree, heads: Tree) -> tuple[Array]:
     (x, mean, scale), g = delay_residuals(residuals, heads[0])
     y = (x - mean) * scale
     projection = jnp.mean(g, axes, keepdims=True) + y * jnp.mean(g * y, axes, keepdims=True)
     return ((g - projection) * scale,)
 
 
-def _standardize_jvp(axes: Axes, eps: float, residuals: Tree, tangents: Any) -> Operands:
+def _standardize_jvp(axes: Axes, eps: float, residuals: Tree, tangents: Tree) -> Operands:
     # The same as backward: the map from x's tangent to the result's is symmetric.
     x, mean, scale = residuals
     (t,), y = tangents, (x - mean) * scale
@@ -117,19 +117,19 @@ def _batch_normalize(
 
 def _batch_normalize_fwd(
     x: Array, gamma: Array, beta: Array, axes: Axes, eps: float, over: str | None
-) -> tuple[Any, Any]:
+) -> tuple[Tree, Tree]:
     out, mean, var = _batch_normalize(x, gamma, beta, axes, eps, over)
     return (out, mean, var), (x, gamma, mean, var)
 
 
 def _batch_normalize_bwd(
-    axes: Axes, eps: float, over: str | None, residuals: Tree, heads: Any
+    axes: Axes, eps: float, over: str | None, residuals: Tree, heads: Tree
 ) -> Operands:
     return _batch_norm_gradients(axes, eps, over, residuals, heads[0])
 
 
 def _batch_normalize_tangent(
-    axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Any
+    axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Tree
 ) -> Operands:
     # mean and var pass no tangent, as no gradient.
     x, gamma, mean, var = residuals
@@ -166,7 +166,7 @@ def _moving_normalize(
 def _moving_normalize_fwd(
     x: Array, gamma: Array, beta: Array, mean: Array, var: Array,
     axes: Axes, eps: float, over: str | None,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Tree, Tree]:  # fmt: skip
     return _scaled(x, gamma, beta, mean, var, eps), (x, gamma, mean, var)
 
 
@@ -182,7 +182,7 @@ def _moving_normalize_bwd(
 
 
 def _moving_normalize_tangent(
-    axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Any
+    axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Tree
 ) -> Array | None:
     x, gamma, mean, var = residuals
     scale, (dx, d_gamma, d_beta, *_) = lax.rsqrt(var + eps), tangents

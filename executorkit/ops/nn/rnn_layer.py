@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from ..._support.annotations import Raw
+from ..._support.annotations import Raw, Tree
 from ..recurrence import Constants, ScanBody, ScanProduct, fused_scan_pays, scan_with_vjp
 from ..schema.attrs import Key, Train
 from ..schema.inference import Params, ShapeFacts, TypeFacts
@@ -135,7 +135,7 @@ def _run_layers(
                 products.append(_affine(*range(len(arrays), len(arrays) + len(parts))))
                 arrays += [cell[part] for part in parts]
 
-    def call(_: Constants, carries: Sequence[Carry], xs: Any, product: Raw) -> Any:
+    def call(_: Constants, carries: Sequence[Carry], xs: Tree, product: Raw) -> Tree:
         x, valid, dropout_masks = xs
         new_carries = []
         for layer, carry in enumerate(carries):

@@ -1,10 +1,9 @@
 """Sequences of different lengths in one padded array."""
 
-from typing import Any
-
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape
 from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with
@@ -55,7 +54,7 @@ def _lengths(data: Array, lengths: Array | None, axis: int, axes: Shape = (0, 1)
     return lax.expand_dims(integer_indices(lengths), (axis,))
 
 
-_RULES: dict[str, Any] = {
+_RULES: Attrs = {
     "inputs": inputs_with("data", sequence_length="use_sequence_length"),
     "infer_type": _infer_type,
     "traits": {NAMED_DATA},

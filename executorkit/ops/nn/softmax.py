@@ -1,10 +1,11 @@
 """Softmax and related functions; the loss heads with a softmax are in ``loss_heads``."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ...errors import AttributeValueError, ShapeError
 from ..schema.calls import same_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with, normal_axis
@@ -78,7 +79,7 @@ def _log_softmax(x: Array, axis: int) -> Array:
     return lax.sub(shifted, _spread(lax.log(lax.reduce_sum(lax.exp(shifted), (axis,))), x, axis))
 
 
-_RULES: dict[str, Any] = {"infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act"}
+_RULES: Attrs = {"infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act"}
 
 
 @register(

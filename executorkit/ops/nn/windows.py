@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ..._support.annotations import Arrays
+from ..._support.annotations import Arrays, Tree
 from ..schema.attrs import Shape
 from ..tensor.derivatives import with_jvp
 from ..tensor.reverse_rules import linear_with_transpose, with_vjp
@@ -53,7 +53,7 @@ class WindowGrid(NamedTuple):
     def known(self, shape: Shape) -> bool:
         return is_known(*(shape[a] for a in self.axes))
 
-    def slices(self, x: Array) -> Any:
+    def slices(self, x: Array) -> Tree:
         counts = self.counts(x.shape)
         for offset in np.ndindex(*self.kernel):
             start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim

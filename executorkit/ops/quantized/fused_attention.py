@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from ..._support.annotations import Attrs
 from ..nn.attention import interleaved_matmul_selfatt_qk, interleaved_matmul_selfatt_valatt
 from ..schema.attrs import Bodies
 from ..schema.inference import Params, TypeFacts
@@ -62,7 +63,7 @@ def _attention(
     return jnp.round(total).astype(jnp.int32), *int8.product_range(last, *ends[1], *ends[0])
 
 
-_RULES: dict[str, Any] = {
+_RULES: Attrs = {
     "outputs": lambda p: (
         int8.OUTPUTS if p.quantized and not p.enable_float_output else int8.OUTPUTS[:1]
     ),

@@ -1,10 +1,11 @@
 """Quantisation of floating arrays to 8-bit integers and back, and calibration of ranges."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes_among
 from ..schema.operator_registry import register
@@ -13,7 +14,7 @@ from . import int8_arithmetic as int8
 #: Largest values of the types, to which ``quantize`` scales; ``quantize_v2`` adds half a step.
 _MAX_CODES = {"int8": 127, "uint8": 255}
 _SHAPES = int8.with_range_ends(same_shapes_among("data", "out0"))
-_QUANTIZER: dict[str, Any] = {"outputs": ("output0", "output1", "output2"), "infer_shape": _SHAPES}
+_QUANTIZER: Attrs = {"outputs": ("output0", "output1", "output2"), "infer_shape": _SHAPES}
 
 
 def _infer_byte_output_type(t: TypeFacts, p: Params) -> None:

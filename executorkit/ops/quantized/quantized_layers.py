@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from ..._support.annotations import Attrs
 from ...errors import AttributeValueError
 from ..nn.conv import CudnnTune, Layout, convolution, infer_convolution_shape, with_bias
 from ..nn.dense import fully_connected, infer_dense_shape
@@ -32,7 +33,7 @@ def _infer_product_type(t: TypeFacts, p: Params) -> None:
     int8.set_real_ranges(t, 2 if p.no_bias else 3)
 
 
-_PRODUCT: dict[str, Any] = {
+_PRODUCT: Attrs = {
     "inputs": _product_inputs,
     "outputs": int8.OUTPUTS,
     "infer_type": _infer_product_type,

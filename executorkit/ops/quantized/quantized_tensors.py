@@ -5,11 +5,12 @@ integers is an int32, with the range of the largest int32. Nothing here has a gr
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ...errors import AttributeValueError
 from ..nn.pool import Layout as PoolLayout, pooling
 from ..schema.attrs import Shape, Tuning
@@ -18,7 +19,7 @@ from ..schema.operator_registry import register
 from ..tensor.shape import flatten
 from . import int8_arithmetic as int8
 
-_SAME_RANGE: dict[str, Any] = {
+_SAME_RANGE: Attrs = {
     "outputs": int8.OUTPUTS,
     "infer_shape": int8.infer_range_end_shape,
     "infer_type": int8.infer_same_range_type,
@@ -147,7 +148,7 @@ def _infer_pair_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", "uint8" if t["lhs"] == t["rhs"] == "uint8" else "int8")
 
 
-_PAIR: dict[str, Any] = {
+_PAIR: Attrs = {
     "infer_shape": int8.with_range_ends(same_shapes_among("lhs", "rhs", "out0")),
     "infer_type": _infer_pair_type,
 }

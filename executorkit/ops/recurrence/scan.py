@@ -46,7 +46,7 @@ def scan_with_vjp(
     length: int,
     reverse: bool = False,
     weights: Collection[int] = (),
-) -> tuple[Any, Any]:
+) -> tuple[Tree, Tree]:
     """Runs ``lax.scan`` of a body; returns the last carry and the stacked ``ys``. ``weights`` are
     the numbers of the constants that products multiply by from the right, transposed."""
     on_cpu = jax.default_backend() == "cpu"
@@ -56,8 +56,8 @@ def scan_with_vjp(
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
-    def run(constants: Constants, init: object, xs: Any) -> Any:
-        def iteration(carry: Tree, x: object) -> Any:
+    def run(constants: Constants, init: object, xs: Tree) -> Any:
+        def iteration(carry: Tree, x: object) -> Tree:
             return body.plain(constants, carry, materialize(x))
 
         is_short = not at_least(length, _MAX_UNROLLED + 1, otherwise=True)
@@ -65,13 +65,13 @@ def scan_with_vjp(
         steps = length if is_known(length) else None
         return lax.scan(iteration, init, xs, steps, reverse=reverse, unroll=unroll)
 
-    def forward(constants: Constants, init: object, xs: Any) -> Any:
+    def forward(constants: Constants, init: object, xs: Tree) -> Any:
         scan = LinearizedScan(body, constants, init, xs)
         results, rows = scan.forward(constants, init, xs, length, reverse)
         read = {n: x for n, x in constants.items() if n in scan.read}
         return results, ScanResiduals((read, jax.tree.leaves(xs), rows), scan)
 
-    def backward(residuals: ScanResiduals, gradients: Any) -> Any:
+    def backward(residuals: ScanResiduals, gradients: Tree) -> Any:
         d_constants, *d_inputs = residuals.scan.backward(
             *residuals.arrays, gradients, length, reverse
         )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
-from ..._support.annotations import Raw
+from ..._support.annotations import Raw, Tree
 from ..tracing import at_least
 
 #: Minimum size in bytes of a row that is materialized before it is read.
@@ -38,7 +38,7 @@ class ScanBody(NamedTuple):
     products: Sequence[ScanProduct]
     non_product_constants: Sequence[int] = ()
 
-    def plain(self, constants: Constants, carry: object, x: Raw) -> tuple[Any, Any]:
+    def plain(self, constants: Constants, carry: object, x: Raw) -> tuple[Tree, Tree]:
         return self.call(
             constants, carry, x, lambda i, inputs: self.products[i].apply(constants, inputs)
         )

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..._support.annotations import Arrays, Function, Raw, Tree
+from ..._support.annotations import Arrays, Attrs, Function, Raw, Tree
 from ...jax_internals import jaxpr_as_fun
 from ...jaxprs import Trait, output_ids, primitives_with
 from .scan_body import Constants, ScanBody, ScanProduct, materialize
@@ -37,7 +37,7 @@ class ScanResiduals:
         self.arrays = arrays
         self.scan = scan
 
-    def tree_flatten(self) -> tuple[Any, Any]:
+    def tree_flatten(self) -> tuple[Tree, Tree]:
         return (self.arrays,), self.scan
 
     @classmethod
@@ -49,7 +49,7 @@ class LinearizedScan:
     """A scan body traced for the forward pass, with the residuals that its backward pass needs.
     ``read`` holds the numbers of the constants that the backward pass reads."""
 
-    def __init__(self, body: ScanBody, constants: Constants, init: object, xs: Any) -> None:
+    def __init__(self, body: ScanBody, constants: Constants, init: object, xs: Tree) -> None:
         self.body = body
         self.numbers = tuple(constants)
         carry, self._carry_tree = jax.tree.flatten(jax.tree.map(_aval_of, init))
@@ -87,15 +87,15 @@ class LinearizedScan:
 
     # -- forward -------------------------------------------------------------------------------
 
-    def _iteration(self, *flat: Any) -> Any:
+    def _iteration(self, *flat: Any) -> Tree:
         constants = dict(zip(self.numbers, flat, strict=False))
         inputs = flat[len(self.numbers) :]
         product_shapes = jax.eval_shape(self._product_results, constants, inputs)
 
-        def run(floating: list[Raw], others: Constants, perturbations: list[Raw]) -> Any:
-            product_inputs: list[Any] = [None] * len(perturbations)
+        def run(floating: list[Raw], others: Constants, perturbations: list[Raw]) -> Tree:
+            product_inputs: list[Raw] = [None] * len(perturbations)
 
-            def product(i: int, operands: Tree) -> Any:
+            def product(i: int, operands: Tree) -> Tree:
                 product_inputs[i] = operands
                 apply = self.body.products[i].apply
                 return _perturbed(apply, constants, operands, perturbations[i])
@@ -115,31 +115,31 @@ class LinearizedScan:
         leaves, self._vjp_tree = jax.tree.flatten(vjp)
         return new_carry, y, product_inputs, leaves
 
-    def _product_results(self, constants: Constants, inputs: Arrays) -> list[Any]:
+    def _product_results(self, constants: Constants, inputs: Arrays) -> list[Raw]:
         results: list[Raw] = [None] * len(self.body.products)
 
-        def product(i: int, operands: Tree) -> Any:
+        def product(i: int, operands: Tree) -> Tree:
             results[i] = self.body.products[i].apply(constants, operands)
             return results[i]
 
         self.body.call(constants, *self._carry_and_x(inputs), product)
         return results
 
-    def _carry_and_x(self, inputs: Sequence[object]) -> tuple[Any, Any]:
+    def _carry_and_x(self, inputs: Sequence[object]) -> tuple[Tree, Tree]:
         carry, x = inputs[: self._n_carry], inputs[self._n_carry :]
         return jax.tree.unflatten(self._carry_tree, carry), jax.tree.unflatten(self._x_tree, x)
 
-    def _with_floating(self, inputs: Sequence[object], floating: Arrays) -> list[Any]:
+    def _with_floating(self, inputs: Sequence[object], floating: Arrays) -> list[Raw]:
         new = iter(floating)
         return [next(new) if yes else x for x, yes in zip(inputs, self._floating, strict=True)]
 
-    def _floating_non_product(self, constants: Constants) -> dict[int, Any]:
+    def _floating_non_product(self, constants: Constants) -> dict[int, Raw]:
         numbers = self.body.non_product_constants
         return {n: constants[n] for n in numbers if _is_floating(constants[n])}
 
     def forward(
         self, constants: Constants, init: Tree, xs: object, length: int, reverse: bool
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Tree, list[Raw]]:
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
 
@@ -164,21 +164,21 @@ class LinearizedScan:
         constants: Constants,
         xs: list[Raw],
         stacks: list[Raw],
-        gradients: Any,
+        gradients: Tree,
         length: int,
         reverse: bool,
-    ) -> Any:
+    ) -> Tree:
         end, ys = map(jax.tree.leaves, gradients)
         n_product_inputs = len(jax.tree.leaves(self._product_inputs))
         carry_floating = self._floating[: self._n_carry]
         n_floating_carry = sum(carry_floating)
 
-        def residuals(xs: Arrays, stacks: Sequence[object]) -> list[Any]:
-            arrays: dict[str, Any] = {"constant": constants, "x": xs, "stack": stacks}
+        def residuals(xs: Arrays, stacks: Sequence[object]) -> list[Raw]:
+            arrays: Attrs = {"constant": constants, "x": xs, "stack": stacks}
             sources = [arrays[kind][number] for kind, number in self._sources]
             return [sources[i] for i in self._positions]
 
-        def iteration(sums: Any, rows: object) -> Any:
+        def iteration(sums: Tree, rows: object) -> Any:
             d_carry, d_constants = sums
             d_y, x, row_residuals = materialize(rows)
             leaves = residuals(x, row_residuals)[n_product_inputs:]
@@ -210,7 +210,7 @@ class LinearizedScan:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _perturbed(apply: Function, constants: Constants, inputs: Any, zero: object) -> Any:
+def _perturbed(apply: Function, constants: Constants, inputs: Tree, zero: object) -> Any:
     # The gradient of the result goes to the inputs and to ``zero``.
     return apply(constants, inputs)
 
@@ -224,8 +224,8 @@ _perturbed.defvjp(_perturbed_fwd, lambda apply, vjp, gradient: (None, *vjp(gradi
 
 
 def _constant_gradients(
-    product: ScanProduct, constants: Constants, inputs: Any, gradient: Raw
-) -> Any:
+    product: ScanProduct, constants: Constants, inputs: Tree, gradient: Raw
+) -> Tree:
     # Of all iterations at once: products are linear in their constants.
     def results(variable: Constants) -> Any:
         return jax.vmap(lambda inputs: product.apply({**constants, **variable}, inputs))(inputs)
@@ -248,7 +248,7 @@ def deduplicated_scan(
     xs: object,
     length: int,
     reverse: bool,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Tree, list[Raw]]:
     """Runs ``lax.scan`` of a body whose ``ys`` are a list; equal entries are stacked once."""
     leaves, structure = jax.tree.flatten((init, jax.tree.map(_row_aval, xs)))
     closed, (end, _) = jax.make_jaxpr(
@@ -258,7 +258,7 @@ def deduplicated_scan(
     first, positions = _unique(output_ids(closed)[n_carry:])
     run = jaxpr_as_fun(closed)
 
-    def iteration(carry: Tree, x: object) -> Any:
+    def iteration(carry: Tree, x: object) -> Tree:
         results = run(*jax.tree.leaves((carry, x)))
         return jax.tree.unflatten(jax.tree.structure(end), results[:n_carry]), [
             results[n_carry + i] for i in first

@@ -4,13 +4,12 @@ The rules are forward rules (``custom_jvp``), so that forward mode, reverse mode
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
-from ..._support.annotations import Operands
+from ..._support.annotations import Operands, Tree
 from ..tracing import without_rules
 
 #: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
@@ -23,7 +22,7 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
     Rules of constant arguments are not run: a scalar exponent costs no logarithm."""
     f = jax.custom_jvp(fn)
 
-    def jvp(primals: tuple[Array, ...], tangents: Operands) -> tuple[Any, Any]:
+    def jvp(primals: tuple[Array, ...], tangents: Operands) -> tuple[Tree, Tree]:
         out = f(*primals)
         terms = [
             rule(tangent, out, *primals)
@@ -36,7 +35,7 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
     return without_rules(fn, f)
 
 
-def delay_residuals(residuals: object, g: object) -> tuple[Any, Any]:
+def delay_residuals(residuals: object, g: object) -> tuple[Tree, Tree]:
     """Returns ``residuals`` and the cotangent ``g``, available only once ``g`` is.
 
     XLA's CPU backend computes values that depend on residuals alone (a padded copy, a transposed

@@ -47,7 +47,7 @@ def with_vjp(
     """
     function = jax.custom_jvp(fn, nondiff_argnums=nondiff_argnums)
 
-    def jvp(*arguments: Any) -> tuple[Any, Any]:
+    def jvp(*arguments: Any) -> tuple[Tree, Tree]:
         *static, primals, tangents = arguments
         out, residuals = forward(*primals, *static)
         rules = _Rules(
@@ -83,7 +83,7 @@ def linear_in_first(fn: Function, backward: Backward) -> Function:
 
 def bilinear_tangent(
     product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Arrays
-) -> Any:
+) -> Tree:
     (a, b), (da, db) = residuals, tangents
     if da is None or db is None:
         return product(a, db) if da is None else product(da, b)
@@ -113,13 +113,13 @@ class _LinearMap(NamedTuple):
     out_avals: tuple[jax.ShapeDtypeStruct, ...]
     floating: tuple[int, ...]
 
-    def tangents(self, residuals: Sequence[object], tangents: Arrays) -> list[Any]:
+    def tangents(self, residuals: Sequence[object], tangents: Arrays) -> list[Raw]:
         values, primals = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.active, tangents, strict=True))
         if self.rules.tangent is None:
             leaves = jax.tree.leaves(primals)
 
-            def of_active(active: Sequence[object]) -> list[Any]:
+            def of_active(active: Sequence[object]) -> list[Raw]:
                 replaced = dict(zip(self.active, active, strict=True))
                 arguments = [replaced.get(i, x) for i, x in enumerate(leaves)]
                 results = jax.tree.leaves(self.rules.fn(*self._grouped(arguments)))
@@ -130,7 +130,7 @@ class _LinearMap(NamedTuple):
         results = self.out.flatten_up_to(self.rules.tangent(values, self._grouped(filled, True)))
         return [_filled(results[i], self.out_avals[i]) for i in self.floating]
 
-    def cotangents(self, residuals: Sequence[object], cotangents: Sequence[Array]) -> list[Any]:
+    def cotangents(self, residuals: Sequence[object], cotangents: Sequence[Array]) -> list[Raw]:
         values, _ = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.floating, cotangents, strict=True))
         heads = [
@@ -144,7 +144,7 @@ class _LinearMap(NamedTuple):
             leaves += none if gradient is None else structure.flatten_up_to(gradient)
         return [_filled(leaves[i], self.argument_avals[i]) for i in self.active]
 
-    def _grouped(self, leaves: Arrays, sparse: bool = False) -> list[Any]:
+    def _grouped(self, leaves: Arrays, sparse: bool = False) -> list[Raw]:
         # Leaves as arguments; ``sparse`` lets None stand for an argument without any, and fills up
         # the others with zeros.
         grouped, first = [], 0
@@ -162,7 +162,7 @@ class _LinearMap(NamedTuple):
         return grouped
 
 
-def _filled(x: Raw, aval: jax.ShapeDtypeStruct) -> Any:
+def _filled(x: Raw, aval: jax.ShapeDtypeStruct) -> Tree:
     return jnp.zeros(aval.shape, aval.dtype) if x is None else x.astype(aval.dtype)
 
 
@@ -172,7 +172,7 @@ def _aval(x: Raw) -> jax.ShapeDtypeStruct:
 
 def _tangents(
     rules: _Rules, primals: Operands, tangents: Operands, out: Any, residuals: object
-) -> Any:
+) -> Tree:
     kept, structure = jax.tree.flatten((residuals, None if rules.tangent else primals))
     flat_out, out_structure = jax.tree.flatten(out)
     leaves = jax.tree.leaves(tangents, is_leaf=lambda x: isinstance(x, SymbolicZero))
@@ -209,13 +209,13 @@ linear_map_p = Primitive("executorkit_linear_map")
 linear_map_p.multiple_results = True
 
 
-def _run(*arrays: Raw, linear_map: Any, n_residuals: int, avals: Any) -> list[Any]:
+def _run(*arrays: Raw, linear_map: Any, n_residuals: int, avals: Any) -> list[Raw]:
     return linear_map.tangents(arrays[:n_residuals], arrays[n_residuals:])
 
 
 def _jvp(
     primals: Arrays, tangents: Arrays, *, n_residuals: int, **params: object
-) -> tuple[Any, Any]:
+) -> tuple[Tree, Tree]:
     # The map itself, unless residuals have a tangent too.
     call = partial(linear_map_p.bind, n_residuals=n_residuals, **params)
     zero = [isinstance(t, ad.Zero) for t in tangents]
@@ -224,7 +224,7 @@ def _jvp(
         return call(*primals), call(*primals[:n_residuals], *moved)
     moving = [i for i, is_zero in enumerate(zero) if not is_zero]
 
-    def of_moving(*arrays: Array) -> list[Any]:
+    def of_moving(*arrays: Array) -> list[Raw]:
         replaced = dict(zip(moving, arrays, strict=True))
         inputs = [replaced.get(i, x) for i, x in enumerate(primals)]
         return _run(*inputs, n_residuals=n_residuals, **params)
@@ -234,7 +234,7 @@ def _jvp(
 
 def _transpose(
     cotangents: Sequence[Array], *arrays: Array, linear_map: Any, n_residuals: int, avals: Any
-) -> list[Any]:
+) -> list[Raw]:
     heads = [
         jnp.zeros(aval.shape, aval.dtype) if isinstance(ct, ad.Zero) else ct
         for ct, aval in zip(cotangents, avals, strict=True)
@@ -250,11 +250,11 @@ class _Batched(NamedTuple):
     linear_map: Any
     residual_axes: tuple[int | None, ...]
 
-    def tangents(self, residuals: Sequence[object], tangents: Arrays) -> list[Any]:
+    def tangents(self, residuals: Sequence[object], tangents: Arrays) -> list[Raw]:
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.tangents, axes)(list(residuals), list(tangents))
 
-    def cotangents(self, residuals: Sequence[object], cotangents: Sequence[Array]) -> list[Any]:
+    def cotangents(self, residuals: Sequence[object], cotangents: Sequence[Array]) -> list[Raw]:
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.cotangents, axes)(list(residuals), list(cotangents))
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ..._support.annotations import Function, Operands, Raw
+from ..._support.annotations import Function, Operands, Raw, Tree
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Key
 from ..schema.calls import with_signature
@@ -35,7 +35,7 @@ IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.583
 _PART_PIXELS = 8192
 
 
-def _apply_in_float(change: Function, data: Any, *arguments: object) -> Any:
+def _apply_in_float(change: Function, data: Any, *arguments: object) -> Tree:
     # Images are JAX's or NumPy's, here and below.
     check_image(data)
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
@@ -45,7 +45,7 @@ def _apply_in_float(change: Function, data: Any, *arguments: object) -> Any:
     return out.astype(data.dtype)
 
 
-def _numpy_of(x: Raw) -> Any:
+def _numpy_of(x: Raw) -> Tree:
     return np if isinstance(x, np.ndarray) else jnp
 
 
@@ -86,7 +86,7 @@ def _plus_per_channel(x: object, part: Any) -> Any:
     return x
 
 
-def _hue(x: Raw, alpha: Any) -> Any:
+def _hue(x: Raw, alpha: Any) -> Tree:
     if x.shape[-1] != 3:
         return x
     if isinstance(x, np.ndarray):
@@ -101,7 +101,7 @@ def _hue(x: Raw, alpha: Any) -> Any:
     return jnp.stack(_turned(jnp, [x[..., i] for i in range(3)], alpha), -1)
 
 
-def _turned(xp: Any, planes: Any, alpha: Any) -> list[Any]:
+def _turned(xp: Any, planes: Any, alpha: Any) -> list[Raw]:
     red, green, blue = planes
     high = xp.maximum(xp.maximum(red, green), blue)
     low = xp.minimum(xp.minimum(red, green), blue)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from ..._support.annotations import Function, Operands
+from ..._support.annotations import Function, Operands, Tree
 from ..tensor.reverse_rules import linear_in_first
 from ..tracing import is_known
 
@@ -46,7 +46,7 @@ class Bins(NamedTuple):
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
-        def visit_pixel(number: Array, state: object) -> Any:
+        def visit_pixel(number: Array, state: object) -> Tree:
             row, column = self.top + number // wide, self.left + number % wide
             inside = (row < self.bottom)[..., None] & (column < self.right)[..., None, :]
             at = jnp.where(inside, row[..., None] * width + column[..., None, :], 0)

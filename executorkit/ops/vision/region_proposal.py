@@ -1,13 +1,13 @@
 """Proposals of a region proposal network: likely boxes of objects, after suppression."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..._support.annotations import Attrs
 from ..schema.attrs import Floats
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
@@ -91,7 +91,7 @@ def _kept_boxes(box, score, keep, p: Params) -> tuple[Array, Array]:
     return box[chosen], score[chosen, None]
 
 
-_RULES: dict[str, Any] = {
+_RULES: Attrs = {
     "outputs": ("output", "score"),
     "visible": lambda p: 2 if p.output_score else 1,
     "infer_shape": _infer_proposal_shape,

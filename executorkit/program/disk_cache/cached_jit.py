@@ -91,7 +91,7 @@ class CachedJit:
         """True if executables are stored now."""
         return self._fingerprint is not None and disk_cache_enabled()
 
-    def donate(self, results: list[Raw], donated: Donated, *args: Tree) -> Any:
+    def donate(self, results: list[Raw], donated: Donated, *args: Tree) -> Tree:
         """Appends the result for ``(donated, *args)`` to ``results``, by a function of C++ if there
         is one (see :mod:`executorkit.program._donation`), and returns it."""
         function = self._target((donated, *args))
@@ -102,7 +102,7 @@ class CachedJit:
                 raise
         return self._donate(self._target((donated, *args)), results, donated, args)
 
-    def _donate(self, function: Any, results: list[Raw], donated: Donated, args: Operands) -> Any:
+    def _donate(self, function: Any, results: list[Raw], donated: Donated, args: Operands) -> Tree:
         in_c = function if function is self._jitted else c_function(function)
         return call_donating(in_c or function, results, donated, args, in_c is not None)
 
@@ -130,7 +130,7 @@ class CachedJit:
             executable = self.obtain(args)
         return executable
 
-    def _dispatch(self, *args: Tree) -> Any:
+    def _dispatch(self, *args: Tree) -> Tree:
         return self._target(args)(*args)
 
     def held(self, args: Operands) -> jax.stages.Compiled | None:
@@ -138,7 +138,7 @@ class CachedJit:
         executable = self._executables.get(_call_key(args)) if self._executables else None
         return None if executable is self._jitted else executable
 
-    def obtain(self, args: Operands, lowered: jax.stages.Lowered | None = None) -> Any:
+    def obtain(self, args: Operands, lowered: jax.stages.Lowered | None = None) -> Tree:
         """Returns the executable for such arguments: from memory, from disk, or newly compiled, to
         be stored; the jitted function where that has it, or where nothing can be stored.
         ``lowered`` is the function lowered for them, if it has been."""
@@ -206,7 +206,7 @@ class CachedJit:
     def _only_call(self, executable: Any, settings: Any) -> tuple[Function, Any]:
         """Calls the only executable, as long as JAX's settings are as when it was compiled."""
 
-        def run(*args: Tree) -> Any:
+        def run(*args: Tree) -> Tree:
             if trace_context() == settings:
                 try:
                     return executable(*args)

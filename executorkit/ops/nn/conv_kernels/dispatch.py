@@ -179,7 +179,7 @@ def convolve(data: Array, weight: Array, dims: ConvDims) -> Array:
     return _convolve(data, weight, dims, winograd)
 
 
-def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) -> tuple[Array, Any]:
+def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) -> tuple[Array, Tree]:
     return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
 
 
@@ -192,7 +192,7 @@ def _conv_bwd(
     return d_data, _weight_grad(data, g, weight.shape, dims)
 
 
-def _conv_tangent(dims: ConvDims, winograd: Winograd, residuals: Tree, tangents: Any) -> Array:
+def _conv_tangent(dims: ConvDims, winograd: Winograd, residuals: Tree, tangents: Tree) -> Array:
     convolve = partial(_convolve, dims=dims, winograd=winograd._replace(prepared=False))
     return bilinear_tangent(convolve, residuals, tangents)
 
@@ -207,7 +207,7 @@ def conv_transpose(data: Array, weight: Array, shape: Shape, dims: ConvDims) -> 
 
 def _conv_transpose_fwd(
     data: Array, weight: Array, shape: Shape, dims: ConvDims, winograd: Winograd
-) -> tuple[Array, Any]:
+) -> tuple[Array, Tree]:
     winograd = winograd._replace(prepared=False)
     return _conv_transpose(data, weight, shape, dims, winograd), (data, weight)
 

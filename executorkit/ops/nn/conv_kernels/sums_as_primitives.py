@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jax.interpreters import ad, batching, mlir
 
-from ...._support.annotations import Arrays, Function
+from ...._support.annotations import Arrays, Function, Tree
 from ....jax_internals import Primitive
 
 
@@ -17,11 +17,11 @@ def sum_primitive(name: str, written_out: Function, avals: Function, several: bo
     primitive = Primitive(name)
     primitive.multiple_results = several
 
-    def differentiated(primals: Sequence[jax.Array], tangents: Arrays, **params: object) -> Any:
+    def differentiated(primals: Sequence[jax.Array], tangents: Arrays, **params: object) -> Tree:
         arrays = [ad.instantiate_zeros(t) for t in tangents]
         return jax.jvp(partial(written_out, **params), [*primals], arrays)
 
-    def mapped(arrays: Sequence[jax.Array], axes: Sequence[int | None], **params: object) -> Any:
+    def mapped(arrays: Sequence[jax.Array], axes: Sequence[int | None], **params: object) -> Tree:
         results = jax.vmap(partial(written_out, **params), tuple(axes))(*arrays)
         return results, [0] * len(results) if several else 0
 
