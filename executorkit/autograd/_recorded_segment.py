@@ -510,12 +510,9 @@ class RecordedSegment(TapeSegment):
         requested: Mapping[Variable, Raw] | None = None, sums: Mapping[Variable, Raw] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
         """Returns a function, which may be called twice, that defers gradients to the segment's
-        program, added to the ``sums`` of later segments; ``requested`` are arrays to use in place
-        of the variables' own.
-
-        None, with nothing changed, where gradients go on to earlier segments or the program already
-        runs.
-        """
+        program, added to the ``sums`` of later segments; ``requested`` are arrays in place of the
+        variables' own. None where gradients go on to earlier segments or the program already
+        runs."""
         numbers = tuple(heads)
         entries: list[Raw] = [self.leaf_entries[i] for i in reach.leaves]
         if {*map(type, entries)} != {Variable} or len({*entries}) != len(entries):

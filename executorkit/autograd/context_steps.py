@@ -112,13 +112,9 @@ def combine_steps(
     arrays: Sequence[NDArray], sums_gradients: bool = False, all_processes: bool = False
 ) -> bool:
     """Replaces the steps that these gradients, one of each context, wait for by one step of all
-    contexts.
-
-    False, with nothing changed, where that is impossible: a result has been read or written to, the
-    contexts have recorded different calls, or gradients are added. ``sums_gradients`` says whether
-    an update in the same program leaves the sums as gradients, ``all_processes`` whether these are
-    over the contexts of all processes of the job.
-    """
+    contexts; False, with nothing changed, if a result has been read or written to, the contexts
+    have recorded different calls, or gradients are added. ``sums_gradients``: an update in the
+    program leaves sums as gradients, ``all_processes``: over all processes of the job."""
     steps: list[Raw] = [x.storage.producer for x in arrays]
     first = steps[0]
     whole = replicated(arrays)

@@ -83,11 +83,9 @@ def complete(action: Callable[[], T]) -> T:
 
 
 def all_or_none(actions: Sequence[tuple[Callable[[], Any], Callable[[], Any]]]) -> None:
-    """Runs actions, each atomic by itself, so that they are atomic together.
-
-    Each is paired with a function whose value changes when the action has happened. An exception
-    before the first has happened is raised at once, a later one after all actions.
-    """
+    """Runs actions so that they are atomic together: each is atomic, and paired with a function
+    whose value changes when it has happened. An exception before the first has happened is raised
+    at once, a later one after all actions."""
     before = [value() for _, value in actions]
 
     def missing() -> list[Callable[[], Any]]:

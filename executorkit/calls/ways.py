@@ -108,17 +108,9 @@ def run(
     ctx: Any = None,
 ) -> Any:
     """Runs a call in one of its ways; returns an array, or a list for several visible outputs.
-
-    numbers
-        values of the attributes that are passed as values.
-    out
-        an array or a list that results are assigned to.
-    ctx
-        the context of a call without arrays.
-
-    Auxiliary inputs are updated, and inputs that the operator fixes to a constant (BatchNorm's
-    gamma) are overwritten, as in MXNet. MXNetError for shapes or dtypes that do not fit.
-    """
+    ``numbers`` are values of attributes, ``out`` takes results, ``ctx`` is for a call without
+    arrays. Auxiliary inputs, and inputs that the operator fixes to a constant (BatchNorm's gamma),
+    are overwritten, as in MXNet. MXNetError for shapes or dtypes that do not fit."""
     if modes.recording and modes.recorder.takes(arrays, out):
         return modes.recorder.record(resolved, cls, arrays, out, numbers)
     if numbers and not resolved.is_compiled:

@@ -121,12 +121,10 @@ class PendingUpdate:
             update.call.undo()
 
     def run(self, step: Snapshot, heads: Arrays, accumulated: Operands) -> Tree:
-        """Runs forward, backward and the updates, unless done; returns the auxiliary states that
-        backward changes, the outputs, the states that forward changes, and the gradients.
-
-        Weights, optimizer states and auxiliary states are donated. Arrays that are still held
-        elsewhere (the user's ``.jax``, another executor's snapshot) are copied first.
-        """
+        """Runs forward, backward and the updates, unless done; returns the states that backward
+        changes, the outputs, the states that forward changes, and the gradients. Weights and all
+        states are donated; arrays that are still held elsewhere (the user's ``.jax``) are copied
+        first."""
         if not self.results:
             self._restore_donated(step)
             args, aux, donated = self._operands(step)
@@ -148,11 +146,9 @@ class PendingUpdate:
     def run_backward(
         self, step: Snapshot, residuals: Tree, heads: Arrays, accumulated: Operands
     ) -> Sequence[Any]:
-        """Runs backward and the updates, unless done; returns the gradients.
-
-        Optimizer states are donated. Weights are, unless there is another backward, or one is held
-        elsewhere: then they are not a part of ``residuals``.
-        """
+        """Runs backward and the updates, unless done; returns the gradients. Optimizer states are
+        donated. Weights are, unless there is another backward, or one is held elsewhere: then they
+        are not a part of ``residuals``."""
         if not self.results:
             self._restore_donated(step)
             argnums = step.runnable.program.argnums

@@ -20,17 +20,11 @@ Value = TypeVar("Value")
 
 
 class Flattener(Generic[Value]):
-    """A walk over the equations of a jaxpr and of all jaxprs that it calls.
-
-    Calls and branches that are known to be taken are inlined; loops and branches that depend on
-    data are one equation each. Subclasses define the representation of a value.
-
-    platform
-        the platform whose branch of ``lax.platform_dependent`` is taken. With None the choice stays
-        an equation, which JAX refuses to lower.
-    scopes
-        name stacks of the calls around the present equation, the outermost first.
-    """
+    """A walk over the equations of a jaxpr and of all jaxprs that it calls. Calls and known
+    branches are inlined; loops and branches that depend on data are one equation each. Subclasses
+    define the representation of a value. ``platform`` chooses the branch of
+    ``lax.platform_dependent``; with None the choice stays an equation, which JAX refuses to lower.
+    ``scopes`` are name stacks of the calls around the present equation, the outermost first."""
 
     def __init__(self, platform: str | None = None) -> None:
         self.platform = platform

@@ -70,12 +70,9 @@ def channels_last_allowed() -> bool:
 
 def shared_state_updates(graph: Graph, argnums: Sequence[int]) -> tuple[GraphStep, ...]:
     """Returns the operators that update in backward a state that another one updates too, in the
-    order of MXNet's backward for gradients of these arguments; none in nearly all graphs.
-
-    MXNet visits its gradient graph depth first from the requested gradients: an operator's backward
-    follows the backwards of its readers, later readers first. Each updates the operator's states in
-    turn, while forward reads all of them unchanged.
-    """
+    order of MXNet's backward for gradients of these arguments; none in nearly all graphs. MXNet
+    visits its gradient graph depth first: an operator's backward follows the backwards of its
+    readers, later readers first. Forward reads all states unchanged."""
     writers: dict[int, list[GraphStep]] = {}
     for step in graph.steps:
         for write in step.aux_writes:

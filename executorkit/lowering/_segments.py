@@ -137,11 +137,8 @@ class CheckpointSegment(NamedTuple):
 @lru_cache(maxsize=64)
 def checkpoint_segments(graph: Graph, results: tuple[int, ...]) -> tuple[CheckpointSegment, ...]:
     """Cuts about as many segments as each has steps, where few values cross; ``results`` are read
-    after the last.
-
-    Storing only the values that cross takes memory for about twice the root of the number of steps,
-    and one more forward. Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
-    """
+    last. Storing only crossing values takes memory for about twice the root of the number of steps,
+    and one more forward (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016)."""
     last_use = dict.fromkeys(results, len(graph.steps))
     for at, step in reversed(list(enumerate(graph.steps))):
         for i in step.inputs:

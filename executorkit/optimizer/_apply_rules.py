@@ -106,15 +106,10 @@ Prepare = Callable[[Rollback], UpdateCall | None]
 def attach_update(
     weights: Sequence[PendingValue], grads: Sequence[PendingValue], prepare: Prepare
 ) -> UpdateCall | None:
-    """Makes an update a part of the pending program that computes the gradients.
-
-    prepare
-        Counts and makes the update. It is called only when the step can take the update; None
-        withdraws it.
-
-    Returns None, and changes nothing, if the gradients have been computed, an output has been read
-    since forward, or a weight has been written. The caller then updates by the gradients.
-    """
+    """Makes an update a part of the pending program that computes the gradients. ``prepare`` counts
+    and makes it, only when the step can take it; None withdraws it. Returns None, and changes
+    nothing, if the gradients have been computed, an output has been read since forward, or a weight
+    has been written. The caller then updates by the gradients."""
     return _attach(weights, grads, prepare)
 
 
@@ -161,15 +156,8 @@ def apply_rules(
     sharing: Sharing | None = None,
 ) -> None:
     """Updates each weight by its rule, like :func:`apply_update`; arrays have been checked.
-
-    count
-        Counts the step and returns the hyperparameters of each rule; ``undo`` takes the counts
-        back.
-    finite
-        An array that gets 1, or 0 if a gradient is not finite and the update changes nothing.
-    sharing
-        See :func:`plan_update`.
-    """
+    ``count`` counts the step and returns hyperparameters, ``undo`` takes the counts back.
+    ``finite`` gets 1, or 0 if a gradient is not finite and the update changes nothing."""
     if not weights:
         return
 

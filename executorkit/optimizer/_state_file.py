@@ -53,16 +53,11 @@ def prepare_restoration(
 ) -> Callable[[], None]:
     """Checks the bytes of a file of states; returns a function that gives them to an updater.
 
-    indices
-        The optimizer's index of each parameter.
-    devices
-        The number of the device on which updates are made; or of all devices, each with its own
-        states at ``index * len(devices) + k``.
-
-    Files of a module with a store have names where others have numbers, and files of several
-    devices without a store have states for each; any file is read by any module. States of devices
-    beyond the file's are copies of the last one's. (In MXNet such a module has errors, or new
-    states.)
+    ``indices`` are the optimizer's for each parameter; ``devices`` the number of the device that
+    updates, or of all devices, each with its own states at ``index * len(devices) + k``. Files of a
+    module with a store have names where others have numbers, and files of several devices without a
+    store have states for each; any file is read by any module. States of devices beyond the file's
+    are copies of the last one's. (In MXNet such a module has errors, or new states.)
     """
     pickled, text = _split(content)
     facts = None if text is None else _parsed(text, where)

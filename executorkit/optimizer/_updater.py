@@ -176,19 +176,10 @@ class Updater:
         others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
         """Makes one step for parameters a part of the program that computes their gradients.
-
-        first_weights
-            The weights on the first device.
-        weights, grads
-            As for :func:`attach_update`.
-        state_of
-            Returns the state of a parameter, by its index, as a pytree of pending values.
-        others
-            The updaters of the other devices, with their weights; they count the step too.
-
-        Returns None, and changes nothing, if the step cannot become a part of a program, as when
-        the optimizer's class overrides ``update``.
-        """
+        ``state_of`` returns a parameter's state, by its index, as a pytree of pending values;
+        ``others`` are updaters of other devices, with their weights, which count the step too.
+        Returns None, and changes nothing, if that is impossible, as when the class overrides
+        ``update``."""
         optimizer, context = self.optimizer, first_weights[0].context
 
         def prepare(rollback: Rollback) -> UpdateCall | None:

@@ -44,13 +44,8 @@ class SharedArrays(NamedTuple):
 
 
 class ReplicaArrayFactory:
-    """Makes the arrays of a group, or takes shared ones.
-
-    group2ctxs, inferred
-        for each device the contexts of its ``ctx_group``s, and its shapes and dtypes.
-    loaded
-        names of arguments that are loaded with batches, which are never shared.
-    """
+    """Makes the arrays of a group, or takes shared ones, but for arguments ``loaded`` with batches.
+    ``group2ctxs`` and ``inferred`` have contexts, shapes and dtypes for each device."""
 
     def __init__(
         self,

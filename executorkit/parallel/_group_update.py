@@ -118,12 +118,8 @@ def mean_parameters(
 
 def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevice]:
     """Returns the sum (or mean) of parameters over the devices of all processes, which call this
-    together.
-
-    ``arrays`` has for each parameter the arrays of all devices, such as ``group.grad_arrays``; so
-    has the result, whose arrays are new. Stacked arrays are reduced by one program on the devices,
-    others on the first device.
-    """
+    together. ``arrays``, and the result, have for each parameter the arrays of all devices. Stacked
+    arrays are reduced by one program on the devices, others on the first device."""
     results: list[PerDevice] = list(arrays)
     stacks = {i: a for i, a in enumerate(arrays) if isinstance(a, ReplicatedArray)}
     several = jax.process_count() > 1
@@ -251,14 +247,9 @@ def attach_replicated(
     grads: Sequence[PendingValue],
     sharding: StateSharding | None = None,
 ) -> UpdateCall | None:
-    """Makes the update of replicated weights, by the sums of gradients over the devices, a part of
-    the step that computes these. Returns None, with nothing changed, if that is not possible.
-
-    updaters
-        one whose states all devices share, or one for each device; all count the step.
-    sharding
-        divides shared states (:func:`state_sharding_of`).
-    """
+    """Makes the update of replicated weights, by the sums of gradients, a part of the step that
+    computes these. Returns None, with nothing changed, if that is impossible. ``updaters`` are one
+    whose states all devices share, or one for each; ``sharding`` divides shared states."""
     first = [w[0] for w in weights]
     updater, *others = updaters
     if others:
@@ -300,18 +291,11 @@ def update_together(
     sums_gradients: bool = False,
 ) -> bool:
     """Updates replicated weights by the sums of the gradients of all devices, in the program that
-    computes the gradients; in a job, and where a replica has several devices, otherwise in one that
-    takes them. Returns False, with nothing changed, if neither is possible.
-
-    updaters, sharding
-        as for :func:`attach_replicated`.
-    all_processes
-        sums over the devices of all processes, which wait for each other.
-    states
-        auxiliary states, which become the means over the same devices.
-    sums_gradients
-        writes the sums to the gradients.
-    """
+    computes these; in a job, and where a replica has several devices, otherwise in one that takes
+    them. Returns False, with nothing changed, if neither is possible. ``updaters`` and ``sharding``
+    are as for :func:`attach_replicated`; ``states`` become the means over the same devices;
+    ``all_processes`` sums over all processes, ``sums_gradients`` writes the sums to the
+    gradients."""
     if attach_replicated(updaters, indices, weights, grads, sharding):
         if all_processes:  # others wait
             weights[0].compute()

@@ -137,12 +137,9 @@ def joining_step(
     sharding: ProgramSharding | None = None,
     averages_states: bool = True,
 ) -> Function:
-    """Returns the function of a step by the sums of the gradients over all devices of the job.
-
-    With ``averages_states`` auxiliary states become the means over the devices. Where a process
-    has no batch, everything stays as it is. The results of :func:`make_step` are followed by the
-    sums of the flags.
-    """
+    """Returns the function of a step by the sums of the gradients over all devices of the job: the
+    results of :func:`make_step`, then the sums of the flags. With ``averages_states`` auxiliary
+    states become means. Where a process has no batch, everything stays as it is."""
 
     def mapped(
         donated: Tree, args: Tree, aux: Tree, key_data: Raw, heads: Tree, accumulated: Tree,
@@ -205,11 +202,9 @@ def _if_all_have_batches(out_of_data: Tree, new: Tree, old: Tree) -> Any:
 
 def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...]) -> PmapFunction:
     """Returns the function of an update by gradients that have been computed already: it sends what
-    a step sends, and computes equal bits.
-
-        function(weights, states, grads, aux, update_keys, hyperparams, flags, offsets)
-            -> weights, states, aux, the sums if the spec asks for them, the sums of the flags
-    """
+    a step sends, and computes equal bits. It takes (weights, states, grads, aux, update_keys,
+    hyperparams, flags, offsets) and returns weights, states, aux, the sums if the spec asks for
+    them, and the sums of the flags."""
 
     def update(
         weights: Tree, states: Tree, grads: Arrays, aux: Arrays, update_keys: Tree,
@@ -339,12 +334,7 @@ def check_ranks(parameters: Iterable[jax.Array]) -> None:
 
 class UpdateStep(UpdatableStep):
     """An update by gradients that have been computed already, in a step with other processes.
-
-    states
-        auxiliary states of the network, which become the means over all devices.
-    sums_gradients
-        writes the sums to the gradients.
-    """
+    Auxiliary ``states`` become means; ``sums_gradients`` writes the sums to the gradients."""
 
     def __init__(
         self,
@@ -409,12 +399,10 @@ class _StepTarget:
 
 
 class JointEpoch:
-    """The batches of an epoch, which ends for all processes as soon as one has no batch left.
-
-    A step's flags are read one step later, so that reading does not wait: all processes end after
-    the step that follows the first one without a batch. ``stops`` is True once one has been asked
-    to.
-    """
+    """The batches of an epoch, which ends for all processes as soon as one has no batch left. A
+    step's flags are read one step later, so that reading does not wait: all processes end after the
+    step that follows the first one without a batch. ``stops`` is True once one has been asked
+    to."""
 
     def __init__(self) -> None:
         self.stops = False

@@ -46,14 +46,9 @@ from ._state_sharding import LateUpdates, finish_of_step, update_in_program
 
 
 class PmapProgram(BaseProgram):
-    """A Program that takes replicated arrays and runs on all devices at once.
-
-    In place of a PRNG key it takes the stacked key data of one key per device, or of one for each
-    random operator. Analyses cover all forms of the program that it maps.
-
-    averages_states
-        whether steps with other processes make auxiliary states the means over all devices.
-    """
+    """A Program that takes replicated arrays and runs on all devices at once. In place of a PRNG
+    key it takes the stacked key data of one key per device, or of one for each random operator.
+    Analyses cover all its forms. ``averages_states``: steps with other processes average these."""
 
     infer: tuple[PmapFunction, ...]
     forward: tuple[PmapFunction, ...]
@@ -221,14 +216,9 @@ def reduce_replicated(
 
 
 class PmapExecutor(BoundGraph[ReplicatedArray]):
-    """A symbol on all devices as one pmapped program, deferred as an Executor is.
-
-    execs
-        an Executor for each device, on the members of the replicated arrays.
-
-    The ``gradient_targets`` of a training step take the gradients in place of ``grad_arrays``, and
-    updates consume them.
-    """
+    """A symbol on all devices as one pmapped program, deferred as an Executor is; ``execs`` are
+    Executors of the devices, on members of the replicated arrays. The ``gradient_targets`` of a
+    training step take the gradients in place of ``grad_arrays``, and updates consume them."""
 
     def __init__(
         self,

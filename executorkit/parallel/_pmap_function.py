@@ -25,14 +25,9 @@ from ._replicas import own_entries
 
 class PmapFunction(CompiledFunction):
     """A function mapped over the leading axis of its arguments, one entry per device, without
-    options of the compiler: one device's have all cores work on one convolution, mapped devices
-    have one each.
-
-    finish
-        ``finish(mesh, args, results, operands)`` returns the results of a program whose mapped
-        function returns ``(results, parts), whole``, where all devices have ``whole`` alike;
-        ``operands`` are ``(parts, *whole)``. XLA partitions it over the mesh.
-    """
+    options of the compiler, which are for one device with all cores. ``finish(mesh, args, results,
+    operands)`` returns the results of a program whose mapped function returns ``(results, parts),
+    whole``; ``operands`` are ``(parts, *whole)``. XLA partitions it over the mesh."""
 
     __slots__ = ("devices", "finish", "mesh", "replicated")
 

@@ -86,12 +86,8 @@ PROCESS_AXIS = "processes"
 
 
 class Traffic:
-    """Counts of array movements so far in this process.
-
-    split, assembled
-        entries of stacked arrays that became arrays, and stacked arrays put together.
-    scattered, broadcast, gathered
-        arrays cut for the devices, copied to every device, brought together on one.
+    """Counts of array movements so far in this process: stacked arrays split into arrays, or
+    assembled; arrays scattered over the devices, broadcast to every device, gathered on one.
     """
 
     __slots__ = ("assembled", "broadcast", "gathered", "scattered", "split")
@@ -107,14 +103,8 @@ traffic = Traffic()
 
 
 class Replicas:
-    """Distinct devices of one platform, and the stacked arrays on them; one object for equal
-    devices.
-
-    rows, devices
-        the devices of each replica, among which parameters are divided, and the first of each.
-    spec
-        the axis of an entry that is divided over the devices of a row.
-    """
+    """Distinct devices of one platform (``rows`` of each replica, ``devices`` the first of each),
+    and stacked arrays on them, divided along ``spec``; one object for equal devices."""
 
     def __init__(self, rows: tuple[tuple[Device, ...], ...], spec: Spec = ()) -> None:
         self.rows = rows

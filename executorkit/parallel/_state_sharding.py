@@ -50,11 +50,8 @@ class StateSharding:
 
     def axis(self, shape: Shape) -> int | None:
         """Returns the axis along which an array is divided; None if no axis has an element for each
-        device: then all of them hold the array.
-
-        It is the first axis whose parts together are at most an eighth longer, since parts along it
-        are contiguous, or else the axis with the fewest zeros behind its last element.
-        """
+        device. It is the first axis whose contiguous parts together are at most an eighth longer,
+        or else the axis with the fewest zeros behind its last element."""
         padded = [
             (-(-n // self.count) * self.count / n, a)
             for a, n in enumerate(shape)
@@ -227,12 +224,8 @@ def _operand_shapes(sharded: StateShardedUpdate, weights: Sequence[Shape]) -> li
 
 
 class LateUpdates:
-    """The updates of a step while the mapped part of it is traced, by whose ``spec`` updates of
-    sharded states only record their operands.
-
-    places
-        places of small weights in the message that gathers them (:func:`gather_offsets`).
-    """
+    """The updates of a step while its mapped part is traced, by whose ``spec`` sharded ones only
+    record operands; ``places`` of small weights are from :func:`gather_offsets`."""
 
     def __init__(self, spec: StepSpec, places: Arrays = ()) -> None:
         updates = [

@@ -118,16 +118,9 @@ _C = TypeVar("_C", bound=Code)
 
 
 class CodeCache(Generic[_C]):
-    """The compiled code of one kind by key, bounded by number and by bytes.
-
-    kind
-        its name.
-    limit
-        maximum number of entries. Those that are in use do not count once they are dropped: they
-        stay findable, so that equal requests share them, and their bytes count.
-    share
-        the part of all bytes that this kind may have.
-    """
+    """The compiled code of one kind by key, bounded by number (``limit``) and by its ``share`` of
+    all bytes. Dropped entries that are in use do not count, but their bytes do: they stay findable,
+    so that equal requests share them."""
 
     def __init__(self, kind: str, limit: int, share: float) -> None:
         self.kind = kind

@@ -89,19 +89,9 @@ class CompiledFunction:
     """``jax.jit(function)``, traced with 64-bit types enabled, with counted traces and interpreted
     first calls (:mod:`._first_calls`).
 
-    function
-        the function itself, for other transformations than ``jax.jit``.
-    donates
-        whether the results may use the buffers of the first argument.
-    log
-        its traces, loads and executables.
-    devices
-        the devices that the function is mapped over; empty for one that runs on one device.
     host_plans
         plans of small calls by their key: NumPy takes less for these than the call of a compiled
         program. Callers that know the key run them where :func:`interpreter_enabled` says so.
-    last_use, in_use
-        see :class:`Code`.
     """
 
     __slots__ = (
@@ -109,6 +99,7 @@ class CompiledFunction:
         "function", "host_plans", "last_use", "log", "name",
     )  # fmt: skip
 
+    #: The devices that the function is mapped over; empty for one that runs on one device.
     devices: Sequence[Any] = ()
     in_use = False
 
@@ -116,11 +107,15 @@ class CompiledFunction:
         self, function: Function, name: str | None = None, donates: bool = False, **settings: Any
     ) -> None:
         """Wraps a function of positional arguments; ``settings`` are :class:`FunctionSettings`."""
+        #: The function itself, for other transformations than ``jax.jit``.
         self.function = function
         self.name = name or getattr(function, "__name__", "function")
+        #: Whether the results may use the buffers of the first argument.
         self.donates = donates
         self._settings = FunctionSettings(**settings)
+        #: Its traces, loads and executables.
         self.log = CompilationLog(self._settings.counts)
+        #: See :class:`Code`.
         self.last_use = 0
         #: A flag: JAX met an exception, and calls the function from Python until it forgets that.
         self._has_raised = False

@@ -142,19 +142,11 @@ def _ranks(key: HostKey) -> Hashable:
 
 
 class FirstCalls:
-    """The calls of a jitted function by the signature of their arguments.
-
-    dispatcher
-        has the executables that are stored on disk.
-    interpret
-        returns whether calls are interpreted at present: all, none, or (None) the first ones.
-    count
-        is given each executable that was compiled in the background.
-    note_jaxpr
-        is called where a jaxpr was there without a trace.
-    program
-        the function as a flat program of the leaves of its arguments, if there is one.
-    """
+    """The calls of a jitted function by the signature of their arguments. ``dispatcher`` has the
+    executables on disk. ``interpret`` returns whether calls are interpreted: all, none, or (None)
+    the first ones. ``count`` gets each executable that was compiled in the background;
+    ``note_jaxpr`` is called where a jaxpr came without a trace; ``program`` is the function as a
+    flat program."""
 
     __slots__ = (
         "_count", "_device", "_dispatcher", "_entries", "_interpret", "_jitted", "_lock",
@@ -325,11 +317,7 @@ class FirstCalls:
 
 
 class InterpretedFunction:
-    """The plan of calls with arguments of certain shapes.
-
-    estimate, compilation
-        estimated seconds of a call, and of compiling the function's program.
-    """
+    """A call's plan for certain shapes, with estimated seconds of a call and of ``compilation``."""
 
     __slots__ = ("_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan")
 

@@ -214,22 +214,11 @@ class _Layout:
 
 
 class PreparedInference:
-    """Inference of a program, in two stages where that is worth it.
-
-    evaluate
-        the outputs as a pure function of arguments, auxiliary states and key, to be traced.
-    whole
-        the compiled function that runs otherwise, with the same results.
-    jit
-        makes the compiled form of a flat program of lists of arrays, which a function returns:
-        ``jit(stage, name, facts)``; the facts distinguish it from others of that name.
-    question
-        ``question(facts, platform)`` distinguishes the program with such facts in every process.
-    always
-        prepares arrays however small they are.
-    prepares
-        number of times that a set of arrays was prepared.
-    """
+    """Inference of a program, in two stages where that is worth it. ``evaluate`` gives the outputs
+    as a pure function, ``whole`` is the compiled function that runs otherwise. ``jit(stage, name,
+    facts)`` compiles a flat program, which ``stage`` returns, of lists of arrays; the facts
+    distinguish it, and ``question(facts, platform)`` in every process. ``always`` prepares arrays
+    however small they are; ``prepares`` counts prepared sets."""
 
     def __init__(
         self,

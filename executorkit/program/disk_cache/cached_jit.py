@@ -40,17 +40,11 @@ _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 
 
 class CachedJit:
-    """Dispatches calls of a jitted function to executables from the disk cache.
-
-    The jitted function has the programs compiled here; a loaded one is called itself.
-
-    ``fingerprint`` is None for a function that is never stored. ``check`` raises NotCompiledError
-    where it has to be decided first whether a call of new shapes is interpreted.
-
-    run
-        the fastest way to call the function at present: the jitted function where nothing was
-        loaded, the only executable where there is one, else the dispatch by argument shapes.
-    """
+    """Dispatches calls of a jitted function to executables from the disk cache; the function has
+    the programs compiled here. ``fingerprint`` is None for one that is never stored. ``check``
+    raises NotCompiledError where it has to be decided first whether a call is interpreted. ``run``
+    is the fastest way at present: the function, the only executable, or the dispatch by argument
+    shapes."""
 
     __slots__ = (
         "_check", "_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "_only",
@@ -248,10 +242,8 @@ class CachedExecutable:
         args: Operands,
         devices: frozenset[Any],
     ) -> CachedExecutable | None:
-        """Returns the entry of a function, or None if it cannot be stored.
-
-        ``compiled_with`` are the function's name, donated arguments and compiler options.
-        """
+        """Returns the entry of a function, or None if it cannot be stored. ``compiled_with`` are
+        the function's name, donated arguments and compiler options."""
         files = active_disk_cache()
         if files is None or fingerprint is None or len(devices) != 1 or not disk_cache_enabled():
             return None
