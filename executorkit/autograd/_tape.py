@@ -42,8 +42,6 @@ _RECORDING = Status.RECORDING
 
 
 class _Tape(threading.local):
-    """The segments of a thread that calls are added to, by context."""
-
     def __init__(self) -> None:
         self.lock = threading.RLock()
         #: By the numbers of a context, whose own hash is a Python function.

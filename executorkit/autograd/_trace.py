@@ -303,8 +303,6 @@ def _walked(
 
 
 class _Tree:
-    """All traces: their ``root``, without calls, and the number of the others."""
-
     def __init__(self) -> None:
         self.root = CallTrace(None, [], Skeleton())
         self.n_traces = 0

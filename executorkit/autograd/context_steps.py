@@ -211,8 +211,6 @@ def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
 
 
 class _Rows:
-    """The arrays of one plan that several steps have, put together."""
-
     def __init__(self, plan: TracePlan, steps: Sequence[PartedStep]) -> None:
         self._plan = plan
         self._steps = steps

@@ -36,8 +36,6 @@ class Lane(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A stretch of a row, in columns: the one span there, or the one that takes most of it."""
-
     name: str
     first: int
     last: int

@@ -151,7 +151,6 @@ class CachedOp:
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{kept})")
 
     def _check_types(self, arrays: Sequence[NDArray]) -> None:
-        """Returns whether temporary buffers may be split, as by executors."""
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
         if types not in self._checked:
             if not self._needs_values:

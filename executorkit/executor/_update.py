@@ -56,8 +56,6 @@ CONSUMED = ConsumedGradient()
 
 
 class _AttachedUpdate(NamedTuple):
-    """An update of a step: ``cells`` are its weights and the leaves of its ``state``."""
-
     spec: UpdateSpec
     call: UpdateCall
     cells: list[PendingValue]

@@ -106,8 +106,7 @@ def _instructions() -> dict[int, Callable[[Any], None]]:
 
 # The Unpickler in C reserves memory for the largest number of a memo, here it is a dict.
 class _Reader(pickle._Unpickler):  # type: ignore[name-defined]
-    """An unpickler that calls nothing: its result holds a :class:`_Call` for each call."""
-
+    # It calls nothing: its result holds a _Call for each call.
     stack: list[Any]
     pop_mark: Callable[[], list[Any]]
     read: Callable[[int], bytes]

@@ -25,7 +25,6 @@ def active_values(graph: Graph, argnums: Sequence[int]) -> list[bool]:
 def _reached(
     graph: Graph, start: Iterable[int], edges: Iterable[tuple[Sequence[int], Sequence[int]]]
 ) -> list[bool]:
-    """Marks ``start``, and in order the targets of each edge with a marked source."""
     reached = [False] * graph.n_values
     for i in start:
         reached[i] = True

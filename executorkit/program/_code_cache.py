@@ -280,8 +280,6 @@ _lock = threading.RLock()
 
 
 class _Settings:
-    """The maximum memory of all compiled code, and the bytes compiled since the last look."""
-
     def __init__(self) -> None:
         self.grown = 0
         self._bytes: int | None = None

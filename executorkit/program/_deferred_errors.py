@@ -24,8 +24,6 @@ _MAX_OPEN = 256
 
 
 class _Outcome:
-    """The outcome of one run's checks, until it was looked at."""
-
     __slots__ = ("__weakref__", "_error", "_failure", "is_open")
 
     def __init__(self, error: checkify.Error) -> None:

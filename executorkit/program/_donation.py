@@ -73,7 +73,6 @@ jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Do
 
 
 def _saved(array: jax.Array) -> Tree:
-    """Copies an array to the host; PRNG keys on their device."""
     if not array.is_fully_addressable:
         return [np.array(part) for part in parts_of(array)]
     is_key = jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)

@@ -354,8 +354,6 @@ class InterpretedFunction:
 
 
 class _Target:
-    """The CPU device of a call's results, and whether they are bound to it."""
-
     __slots__ = ("_bound", "_devices", "_sharding")
 
     def __init__(self, device: Any, bound: bool) -> None:

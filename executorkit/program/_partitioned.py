@@ -205,8 +205,6 @@ class _SegmentResiduals(NamedTuple):
 
 
 class _SegmentedFunction:
-    """A function of a partitioned program in one mode, called like a jitted one."""
-
     def __init__(self, method: Function, train: bool) -> None:
         self._method = method
         self._train = train

@@ -199,8 +199,6 @@ class _Entry:
 
 
 class _Layout:
-    """Shapes of the arrays of a call, and which are fed."""
-
     def __init__(self, arrays: Arrays, fed: frozenset[int], platform: str) -> None:
         self.avals = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays])
         self.platform = platform

@@ -135,7 +135,6 @@ def with_few_residuals(
 def _recomputed(
     program: FlatProgram, leaves: Sequence[FlatValue], sources: Collection[FlatValue]
 ) -> FlatProgram:
-    """Returns the leaves as far as backward computes them itself, from sources and saved leaves."""
     free = set(sources)
     operations = []
     for operation in program.operations:

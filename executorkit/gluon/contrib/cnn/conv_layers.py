@@ -10,20 +10,6 @@ from ...nn.layer_windows import convolution_text, per_axis, weight_shape
 
 
 class _Deformable(HybridBlock):
-    """Base of deformable convolutions over two axes.
-
-    A first convolution of the input gives offsets for the positions of each window of the second;
-    values between positions are interpolated. ``channels``, ``groups``, ``layout``, ``use_bias``,
-    ``in_channels`` and ``activation`` are described at :class:`~executorkit.gluon.nn.Conv2D`.
-
-    kernel_size, strides, padding, dilation
-        The windows of both convolutions.
-    num_deformable_group
-        The number of groups of channels with their own offsets.
-    offset_use_bias, offset_weight_initializer, offset_bias_initializer
-        The bias and the initializers of the first convolution.
-    """
-
     #: Number of outputs of the first convolution for each position of the window.
     _per_position = 2
     #: Parameters in MXNet's order.
