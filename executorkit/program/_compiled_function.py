@@ -110,7 +110,7 @@ class CompiledFunction:
         #: The function itself, for other transformations than ``jax.jit``.
         self.function = function
         self.name = name or getattr(function, "__name__", "function")
-        #: Whether the results may use the buffers of the first argument.
+        #: True if the results may use the buffers of the first argument.
         self.donates = donates
         self._settings = FunctionSettings(**settings)
         #: Its traces, loads and executables.
