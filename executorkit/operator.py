@@ -209,7 +209,7 @@ class _CheckedProp:
 
     def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
         answer = self._ask("infer_type", [jax.numpy.dtype(name).type for name in inputs])
-        default = inputs[0]
+        default = inputs[0] if inputs else "float32"
         ins, outs, states = (
             [default if t is None else dtype_name(t) for t in dtypes]
             for dtypes in self._checked("infer_type", answer)

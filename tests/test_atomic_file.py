@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -236,6 +237,7 @@ def test_threads_that_save_the_same_file(path):
 
 WORKER = """
 import sys
+import tempfile
 import numpy as np
 import executorkit as mx
 
@@ -276,3 +278,46 @@ def test_many_kills_while_checkpoints_are_saved(tmp_path, pytestconfig):
         np.testing.assert_array_equal(args["fc_bias"].asnumpy(), weight[:, 0])
         assert sorted(os.listdir(tmp_path)) == ["net-0001.params", "net-symbol.json"], i
     assert most == 1, "no process was killed while it wrote"
+
+
+def test_a_file_that_the_program_holds_open_stays_the_same_file(tmp_path):
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    symbol = mx.sym.var("x") + 1
+    for save in (
+        lambda name: mx.nd.save(name, NEW),
+        net.save_parameters,
+        net.collect_params().save,
+        symbol.save,
+        mx.gluon.Trainer(net.collect_params(), "adam").save_states,
+    ):
+        with tempfile.NamedTemporaryFile(dir=tmp_path) as file:
+            save(file.name)
+            saved = file.read()
+        save(str(tmp_path / "other"))
+        assert saved == (tmp_path / "other").read_bytes() != b""
+        os.remove(tmp_path / "other")
+        assert os.listdir(tmp_path) == []
+
+
+def test_a_reader_keeps_the_old_contents(path):
+    old = path.read_bytes()
+    with open(path, "rb") as file:
+        mx.nd.save(str(path), NEW)
+        assert file.read() == old
+    assert len(value(path)) == 2
+
+
+def test_pipes_and_the_standard_output_are_written(path, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    read: list[bytes] = []
+    thread = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
+    thread.start()
+    mx.nd.save(str(tmp_path / "pipe"), OLD)
+    thread.join()
+    assert read == [path.read_bytes()]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    reading, end = os.pipe()
+    mx.nd.save(f"/dev/fd/{end}", OLD)
+    assert os.read(reading, 1 << 16) == path.read_bytes()
+    os.close(reading), os.close(end)

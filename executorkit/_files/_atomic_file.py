@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO
 
 from ..errors import FileAccessError, explain
+from ._open_files import is_open_for_writing
 
 #: Maximum length of a file's name in bytes, on all common file systems.
 _MAX_NAME = 255
@@ -38,7 +39,9 @@ def write_atomically(
     after a kill, and with ``durable`` after a loss of power. A killed process leaves
     ``<path>.<machine>-<process>-<number>.tmp`` behind, which the next writing or reading of
     ``path`` deletes. Permissions of an existing file are kept; a write-protected one is refused.
-    Links are followed; a path of another kind (``/dev/stdout``) is written directly.
+    Links are followed. Written directly, so that the file stays the same one, are a path of another
+    kind (a pipe, ``/dev/stdout``), and a file that the program holds open for writing, such as a
+    ``NamedTemporaryFile``.
 
     Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
     """
@@ -46,8 +49,8 @@ def write_atomically(
         raise FileAccessError(os.fspath(path), "cannot be written: a null character")
     target = os.path.realpath(path)
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb") as file:
+        if os.path.exists(path) and (not os.path.isfile(target) or is_open_for_writing(target)):
+            with open(path, "wb") as file:
                 _write(file, parts)
             return
         remove_leftovers(target)

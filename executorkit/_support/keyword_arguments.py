@@ -1,10 +1,13 @@
-"""Unknown keyword arguments of constructors, refused with the similar names. Python names the
-innermost function, ``Optimizer.__init__()``, and suggests nothing."""
+"""Arguments of constructors: unknown keywords are refused with the similar names (Python names the
+innermost function, ``Optimizer.__init__()``, and suggests nothing); NumPy's numbers become
+Python's, which do not decide on the dtype of a product."""
 
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec
+
+import numpy as np
 
 from ..errors import UnknownArgumentError, similar_names
 
@@ -32,31 +35,37 @@ _SYNONYMS = {
 
 
 class CheckedKeywords:
-    """Base of classes whose subclasses' constructors refuse unknown keywords by name.
+    """Base of classes whose subclasses' constructors refuse unknown keywords by name, and take
+    NumPy's scalars and arrays without axes as Python's numbers.
 
     The refusal is an UnknownArgumentError, so a TypeError as Python's, raised before the
     constructor runs. It names similar keywords, or all: the constructor's, and its base classes' as
-    far as ``**kwargs`` hands arguments on. A constructor that takes ``**kwargs`` is left as it is.
+    far as ``**kwargs`` hands arguments on. A constructor that takes ``**kwargs`` refuses none.
     """
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__dict__.get("__init__")
-        if inspect.isfunction(own) and not _takes_any(own):
+        if inspect.isfunction(own):
             cls.__init__ = _checked(own)  # type: ignore[method-assign]
 
 
 def _checked(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    names = frozenset(_names(init))
+    names = None if _takes_any(init) else frozenset(_names(init))
 
     @functools.wraps(init)
     def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
-        if kwargs and not kwargs.keys() <= names:
+        if names is not None and not kwargs.keys() <= names:
             unknown = next(name for name in kwargs if name not in names)
             raise _refusal(type(args[0]), unknown)
-        init(*args, **kwargs)
+        init(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
     return checked
+
+
+def _plain(value: Any) -> Any:
+    is_number = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    return value.item() if is_number else value
 
 
 def _refusal(kind: type, name: str) -> UnknownArgumentError:

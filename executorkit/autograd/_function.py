@@ -19,6 +19,8 @@ class Function:
 
     A subclass has ``forward(*inputs)``, which returns an NDArray or several, and
     ``backward(*head_grads)``, which returns a gradient for each input. An object is called once.
+    Called with symbols, as in a hybridized block, it is what ``forward`` composes: ``backward`` is
+    not used.
 
     >>> import executorkit as mx
     >>> class Clip(mx.autograd.Function):
@@ -55,12 +57,15 @@ class Function:
         self._used = True
         recording = modes.recording
         results = modes.run(False, modes.training, partial(self.forward, *inputs))
-        outputs = [results] if isinstance(results, NDArray) else list(results)
         arrays = [x for x in inputs if isinstance(x, NDArray)]
-        if recording and any(differentiable(x) is not None for x in arrays):
-            outputs = [_own_handle(x, arrays) for x in outputs]
-            ImmediateSegment(arrays, outputs, lambda heads: self._gradients(heads, outputs, arrays))
-        return outputs[0] if isinstance(results, NDArray) else tuple(outputs)
+        if not recording or all(differentiable(x) is None for x in arrays):
+            return results
+        outputs = [results] if isinstance(results, NDArray) else list(results)
+        outputs = [_own_handle(x, arrays) for x in outputs]
+        ImmediateSegment(arrays, outputs, lambda heads: self._gradients(heads, outputs, arrays))
+        if isinstance(results, NDArray):
+            return outputs[0]
+        return outputs if isinstance(results, list) else tuple(outputs)
 
     def _gradients(
         self, heads: Sequence[Any], outputs: Sequence[NDArray], inputs: Sequence[NDArray]

@@ -239,14 +239,12 @@ def split_numbers(
         return _as_texts(attrs), ()
     texts, dynamic = [], []
     for k, v in attrs.items():
-        if k in DYNAMIC and k in op.attrs and isinstance(v, int | float):
-            dynamic.append((k, float(v) if op.attrs[k].annotation is float else v))
-            texts.append((k, "1"))
-        elif k in DYNAMIC and k in op.attrs and isinstance(v, list | tuple):
-            dynamic.append((k, tuple(v)))
-            texts.append((k, to_text([1] * len(v))))
-        else:
+        if k not in DYNAMIC or k not in op.attrs:
             texts.append((k, to_text(v)))
+            continue
+        number = v if v.__class__ is float else op.attrs[k].read(op.name, v)
+        dynamic.append((k, number))
+        texts.append((k, to_text([1] * len(number)) if isinstance(number, tuple) else "1"))
     return tuple(texts), tuple(dynamic)
 
 

@@ -110,7 +110,7 @@ class Parameter:
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
         self.init = init
-        self._shape = None if shape is None else _lengths(shape)
+        self._shape = None if shape is None else shape_lengths(shape)
         self._dtype = dtype
         self._differentiable = differentiable
         self._grad_req = grad_req if differentiable else "null"
@@ -152,7 +152,7 @@ class Parameter:
 
     @shape.setter
     def shape(self, new_shape: Any) -> None:
-        self._shape = self._filled_shape(_lengths(new_shape))
+        self._shape = self._filled_shape(shape_lengths(new_shape))
 
     def _filled_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if not self._agrees(shape):
@@ -371,6 +371,31 @@ class Parameter:
         problem = "it has not been initialized"
         raise MXNetError(f"parameter {self.name!r}", problem, hint="initialize()")
 
+    # Libraries read these two, and assign them to copies, where they follow from the arrays.
+
+    @property
+    def _ctx_list(self) -> list[Context] | None:
+        return None if self._data is None else self.list_ctx()
+
+    @_ctx_list.setter
+    def _ctx_list(self, contexts: Any) -> None:
+        pass
+
+    @property
+    def _ctx_map(self) -> list[list[int | None]] | None:
+        if self._data is None:
+            return None
+        places: list[list[int | None]] = [[], []]
+        for i, context in enumerate(self.list_ctx()):
+            places_of_kind = places[context.device_typeid & 1]
+            places_of_kind += [None] * (context.device_id + 1 - len(places_of_kind))
+            places_of_kind[context.device_id] = i
+        return places
+
+    @_ctx_map.setter
+    def _ctx_map(self, places: Any) -> None:
+        pass
+
     def set_data(self, data: Any) -> None:
         """Writes an array's elements, converted to the parameter's dtype, to all contexts. A
         parameter that waits for its shape takes the array's shape, and its contents later (MXNet:
@@ -570,7 +595,8 @@ def _check_request(name: str, req: str) -> None:
         raise ArgumentValueError(f"parameter {name!r}", problem)
 
 
-def _lengths(shape: Any) -> tuple[int, ...]:
+def shape_lengths(shape: Any) -> tuple[int, ...]:
+    shape = shape.tolist() if isinstance(shape, np.ndarray) else shape
     lengths = shape if isinstance(shape, Sequence) else (shape,)
     return tuple(max(operator.index(d), 0) for d in lengths)
 

@@ -21,7 +21,7 @@ from ..errors import (
 )
 from ..ndarray import NDArray, array, load, save
 from ..ops.schema.calls import numpy_dtype_name
-from ._parameter import Constant, Parameter
+from ._parameter import Constant, Parameter, shape_lengths
 
 
 class ParameterDict:
@@ -308,7 +308,7 @@ def _new_attributes(parameter: Parameter, attributes: Mapping[str, Any]) -> dict
 
 def _merged_shape(parameter: Parameter, shape: Any) -> tuple[int, ...]:
     stored: Any = parameter.shape
-    lengths = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    lengths = shape_lengths(shape)
     if len(lengths) != len(stored) or any(
         a > 0 and b > 0 and a != b for a, b in zip(lengths, stored, strict=True)
     ):

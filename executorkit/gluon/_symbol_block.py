@@ -80,7 +80,8 @@ class SymbolBlock(HybridBlock):
         param_file
             The file of the parameters; without it they are not initialized.
         ctx
-            A context or several for the parameters; by default the current one.
+            A context or several for the parameters; by default the current one. Without effect
+            for parameters that are not read.
         allow_missing, ignore_extra
             Whether the file may lack parameters, and have others.
         """
@@ -92,8 +93,6 @@ class SymbolBlock(HybridBlock):
                 param_file, current_context() if ctx is None else ctx, allow_missing, ignore_extra,
                 cast_dtype=True, dtype_source="saved",
             )  # fmt: skip
-        elif ctx is not None:
-            block.collect_params().reset_ctx(ctx)
         return block
 
     def __repr__(self) -> str:

@@ -93,7 +93,12 @@ def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
 
 
 def input_shapes(args: Sequence[Any]) -> dict[str, tuple[int, ...]]:
-    inputs = [x for x in flatten(args, "input")[0] if x is not None]
+    """Returns the shapes of the arrays among the inputs, by their names in the graph; none for
+    inputs that cannot be traced."""
+    try:
+        inputs = [x for x in flatten(args, "input")[0] if x is not None]
+    except ArgumentValueError:
+        return {}
     named = zip(_input_names(len(inputs)), inputs, strict=True)
     return {name: x.shape for name, x in named if isinstance(x, NDArray)}
 
@@ -139,7 +144,7 @@ class CompiledGraph:
             if source.__class__ is int:
                 arrays.append(args[source])
                 continue
-            data = source._data
+            data = source._data if source.__class__.data is Parameter.data else None
             if data is not None and len(data) == 1 and data[0].context is context:
                 arrays.append(data[0])
             else:

@@ -15,6 +15,7 @@ array([0.313, 0.049], dtype=float32)
 import math
 from typing import Any, Unpack
 
+from ..base import numeric_types
 from ..errors import ArgumentValueError, NotSupportedError, ShapeError
 from ._block import BlockOptions
 from ._hybrid_block import HybridBlock
@@ -31,7 +32,7 @@ def _apply_weighting(
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is None:
         return loss
-    if not isinstance(weight, (int, float)):
+    if not isinstance(weight, numeric_types):
         problem = f"weight is {type(weight).__name__}, not a number"
         hint = "arrays are sample_weight, an argument of the call"
         raise ArgumentValueError("Loss", problem, hint=hint)

@@ -15,7 +15,7 @@ from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
 from ._cast_calls import changed_call
 
-_METHODS = (*OPERATOR_METHODS, "diag")
+_METHODS = tuple(n for n in (*OPERATOR_METHODS, "diag") if n != "broadcast_like")
 
 
 def call_operator(
@@ -89,7 +89,7 @@ def _sorted(
         arrays = [*call.arrays]
         if named:
             arrays += _in_order(op, named, op.inputs(parse_attrs(op, attrs))[len(arrays) :])
-        if not arrays:
+        if not arrays and op.count is not None:
             raise MXNetError(f"operator {op.name}", "it is given no arrays")
     elif len(call.named) == len(op.array_names):
         arrays = [call.named[name] for name in op.array_names]

@@ -84,7 +84,7 @@ def multi_mp_adamw_update(
 
 
 def multi_lamb_update(
-    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, step_count: Sequence[int],
+    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, step_count: Any,
     lrs: Sequence[float], wds: Sequence[float], out: Any = None, num_tensors: int = 0,
     **attrs: Any,
 ) -> Any:  # fmt: skip
@@ -99,7 +99,7 @@ def multi_lamb_update(
 
 def multi_mp_lamb_update(
     weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
-    step_count: Sequence[int], lrs: Sequence[float], wds: Sequence[float], out: Any = None,
+    step_count: Any, lrs: Sequence[float], wds: Sequence[float], out: Any = None,
     num_tensors: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
     """Calls :func:`multi_lamb_update` of float16 weights with their float32 copies."""

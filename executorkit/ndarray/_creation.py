@@ -20,6 +20,8 @@ from ..calls.ways import call, invoke
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, MXNetError, NotSupportedError, ShapeError
 from ..ops import lookup
+from ..ops.schema.attrs import Shape as AttrShape, make_attr
+from ..ops.schema.calls import numpy_dtype_name
 from ._ndarray import NDArray, element_type
 
 
@@ -37,9 +39,15 @@ def _context(ctx: Context | None) -> Context:
     return ctx
 
 
+#: The reader of a shape that is given as a text.
+_SHAPE = make_attr("shape", AttrShape, ())
+
+
 def _dims(shape: Any) -> Shape:
     if isinstance(shape, np.ndarray):
         shape = shape.tolist()
+    elif isinstance(shape, str):
+        shape = _SHAPE.read("shape", shape)
     if not isinstance(shape, Sequence):
         shape = (shape,)
     try:
@@ -227,6 +235,7 @@ def eye(
     **kwargs: Any,
 ) -> NDArray:
     """Returns a matrix of N rows and M columns (M=0: N) with ones on diagonal ``k``."""
+    dtype = element_type(dtype)
     return _from_operator("_eye", ctx, dtype, kwargs.pop("out", None), N=N, M=M, k=k, **kwargs)
 
 
@@ -246,7 +255,7 @@ def linspace(
 def _from_operator(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: Any) -> NDArray:
     op = lookup(name)
     assert op is not None, name
-    attrs["dtype"] = element_type(dtype).name
+    attrs["dtype"] = numpy_dtype_name(dtype)
     return invoke(op, NDArray, (), attrs, out, _context(ctx))
 
 

@@ -30,6 +30,7 @@ from ..errors import (
     explain,
 )
 from ..ops.schema.attrs import dtype_name
+from ..ops.schema.calls import numpy_dtype_name
 from ..ops.tensor.shape import resolve_shape
 from ..program import deferred_errors
 from ._arithmetic import binary
@@ -42,12 +43,7 @@ def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
     if dtype is None:
         return np.dtype(default)
     try:
-        # Python's int and float are NumPy's 64-bit types here, as in MXNet.
-        name = np.dtype(dtype).name if not isinstance(dtype, int) else dtype
-    except TypeError:
-        name = dtype
-    try:
-        return jax.numpy.dtype(dtype_name(name))
+        return jax.numpy.dtype(dtype_name(numpy_dtype_name(dtype)))
     except MXNetError as error:
         raise TypeError(*error.args) from None
 
@@ -271,9 +267,16 @@ class NDArray(Viewed, Handle):
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """Returns the array repeated along axes of length 1, and new leading axes, to ``shape``."""
         if modes.recording and is_recorded(self):
-            return call("broadcast_to", self, shape=tuple(shape))
+            axes = (1,) * (len(shape) - self.ndim)
+            array = self._viewed((*axes, *self._shape)) if axes else self
+            return call("broadcast_to", array, shape=tuple(shape))
         new = fit(self, tuple(shape), self.storage.dtype, self._context.device, "broadcast_to")
         return self.from_jax(new.value, self._context, shared=new.shared)
+
+    def broadcast_like(self, other: NDArray) -> Self:
+        """Returns the array repeated along axes of length 1, and new leading axes, to the shape of
+        ``other``."""
+        return self.broadcast_to(other.shape)
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = ()) -> Self:
         """Writes ``rhs`` into the part from ``begin`` to ``end``; returns the array itself."""

@@ -109,9 +109,9 @@ def _infer_custom_shape(s: ShapeFacts, p: Params) -> None:
 
 def _infer_custom_type(t: TypeFacts, p: Params) -> None:
     info = op_info(p)
-    input_types = [t[name] for name in info.arguments]
+    input_types: list[Any] = [t[name] for name in info.arguments]
     first = next((dtype for dtype in input_types if dtype is not None), None)
-    if first is None:
+    if first is None and input_types:
         return
     inputs, outputs, states = info.types([dtype or first for dtype in input_types])
     for name, dtype in zip((*info.arguments, *info.states), (*inputs, *states), strict=True):

@@ -3,6 +3,7 @@ while the profiler is stopped."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Self
@@ -45,23 +46,47 @@ class Domain(_Named):
         return Marker(self, name)
 
 
+class LongSpans:
+    """Time spans over several of JAX's recordings, each of which loses what began before it.
+
+    began
+        When the present recording began, in nanoseconds since 1970; 0 without one.
+    ended
+        Name, category, begin and duration, in microseconds, of the spans that have ended.
+    """
+
+    def __init__(self) -> None:
+        self.began = 0
+        self.ended: list[tuple[str, str, float, float]] = []
+
+
+long_spans = LongSpans()
+
+
 class _TimeSpan(_Named):
     def __init__(self, name: str, category: str) -> None:
         super().__init__(name)
         self._category = category
         self._running: TraceAnnotation | None = None
+        self._begin = 0
 
     def start(self) -> None:
         """Starts the time span, again if it is running."""
         self.stop()
         self._running = _annotation(self.name, "time", self._category)
         self._running.__enter__()
+        self._begin = time.time_ns() if long_spans.began else 0
 
     def stop(self) -> None:
         """Ends the time span; does nothing if it is not running."""
         running, self._running = self._running, None
-        if running is not None:
-            running.__exit__(None, None, None)
+        if running is None:
+            return
+        running.__exit__(None, None, None)
+        if 0 < self._begin < long_spans.began:
+            duration = time.time_ns() - self._begin
+            span = self.name, self._category, self._begin / 1000, duration / 1000
+            long_spans.ended.append(span)
 
 
 class Task(_TimeSpan):
@@ -138,8 +163,12 @@ class Marker:
 @contextmanager
 def scope(name: str) -> Iterator[None]:
     """Records the time of a ``with`` block under a name, in the category ``scope``."""
-    with _annotation(str(name), "time", "scope"):
+    span = _TimeSpan(name, "scope")
+    span.start()
+    try:
         yield
+    finally:
+        span.stop()
 
 
 def _instant(name: str, kind: str, category: str, **more: object) -> None:

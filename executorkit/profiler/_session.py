@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import jax
 
 from .._files import write_atomically
 from ..errors import ProfilerError
+from ._annotations import long_spans
 from ._profile_report import SORT_KEYS, as_json, as_table, as_trace, statistics
 from ._profile_timeline import ProfileTimeline
-from ._xspace import Record, Recording
+from ._xspace import Record, Recording, span_record
 
 _FLAGS = (
     "profile_all", "profile_symbolic", "profile_imperative", "profile_memory", "profile_api",
@@ -30,6 +32,8 @@ class Profiler:
         #: File of the recording in progress.
         self.folder: str | None = None
         self._records: list[Record] = []
+        #: The number of records that :func:`dumps` has forgotten; :func:`dump` writes all.
+        self._n_forgotten = 0
         self._started = False
         self._finished = False
 
@@ -45,8 +49,9 @@ class Profiler:
             shutil.rmtree(folder)
             raise ProfilerError("profiler", f"JAX cannot trace: {error}") from None
         if self._finished:
-            self._records = []
+            self._records, self._n_forgotten = [], 0
         self.folder, self._started, self._finished = folder, True, False
+        long_spans.began = time.time_ns()
 
     def stop(self) -> None:
         folder, self.folder = self.folder, None
@@ -56,10 +61,12 @@ class Profiler:
             jax.profiler.stop_trace()
             for path in sorted(Path(folder).rglob("*.xplane.pb")):
                 self._records += Recording(path).records()
+            self._records += map(span_record, long_spans.ended)
             if "trace_dir" in self.config:
                 shutil.copytree(folder, self.config["trace_dir"], dirs_exist_ok=True)
         finally:
             shutil.rmtree(folder)
+            long_spans.began, long_spans.ended = 0, []
 
     def collect(self) -> None:
         if self.folder is not None:
@@ -75,14 +82,13 @@ class Profiler:
         if not self._started or self._finished:
             raise ProfilerError("dump", "nothing was recorded", hint='set_state("run") first')
 
-    def reset(self) -> None:
-        self._records = []
+    def forget(self) -> None:
+        self._n_forgotten = len(self._records)
 
-    @property
-    def records(self) -> list[Record]:
+    def records(self, *, forgotten: bool = True) -> list[Record]:
         api = self.config["profile_api"] or self.config["profile_all"]
-        chosen = (r for r in self._records if api or r.category != "api")
-        return sorted(chosen, key=lambda r: r.begin)
+        recorded = self._records if forgotten else self._records[self._n_forgotten :]
+        return sorted([r for r in recorded if api or r.category != "api"], key=lambda r: r.begin)
 
 
 _profiler = Profiler()
@@ -160,7 +166,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     _check_choice(profile_process, _PROCESSES, "dump: profile_process")
     _profiler.require_run()
     (_profiler.finish if finished else _profiler.collect)()
-    text = as_trace(_profiler.records)
+    text = as_trace(_profiler.records())
     write_atomically(str(_profiler.config["filename"]), [text.encode()], durable=False)
 
 
@@ -171,7 +177,7 @@ def dumps(
     ``set_config(aggregate_stats=True)``.
 
     reset
-        Whether the records are deleted afterwards.
+        Whether the statistics begin again afterwards; :func:`dump` still writes everything.
     format
         'table' or 'json'.
     sort_by, ascending
@@ -186,9 +192,9 @@ def dumps(
     if not _profiler.config["aggregate_stats"]:
         return ""
     _profiler.collect()
-    by_category = statistics(_profiler.records, sort_by, ascending)
+    by_category = statistics(_profiler.records(forgotten=False), sort_by, ascending)
     if reset:
-        _profiler.reset()
+        _profiler.forget()
     if not by_category:
         return ""
     return as_table(by_category) if format == "table" else as_json(by_category)
@@ -202,7 +208,7 @@ def timeline() -> ProfileTimeline:
     all. Not in MXNet. Recording goes on if it is running.
     """
     _profiler.collect()
-    return ProfileTimeline(_profiler.records)
+    return ProfileTimeline(_profiler.records())
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:

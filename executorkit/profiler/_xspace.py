@@ -1,5 +1,6 @@
 """Reader of the recordings of ``jax.profiler``: events, and the nodes that kernels come from."""
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,9 @@ from ._hlo import Instruction, instructions, messages, text
 
 #: Kernels that run other kernels, which are recorded too.
 _CONTAINERS = ("while", "call", "conditional", "async-start", "async-done")
+
+#: Names of threads on which XLA compiles.
+_COMPILER_THREAD = re.compile("compiler|codegen", re.IGNORECASE)
 
 Instructions = dict[str, Instruction]
 
@@ -30,6 +34,14 @@ class Record(NamedTuple):
     details: dict[str, Any]
 
 
+def span_record(span: tuple[str, str, float, float]) -> Record:
+    """Returns a time span as a record of this thread; see ``LongSpans``."""
+    name, category, begin, duration = span
+    return Record(
+        name, category, "time", begin, duration, process="/host:CPU", thread="python", details={}
+    )
+
+
 class Recording:
     def __init__(self, path: Path) -> None:
         self._contents = path.read_bytes()
@@ -41,6 +53,8 @@ class Recording:
         start = next(starts, 0)
         for plane in planes:
             for line in plane.lines:
+                if _COMPILER_THREAD.search(line.name):
+                    continue  # hundreds of XLA's passes for each program
                 for event in line.events:
                     details = dict(event.stats)
                     yield Record(

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ..ops.schema.calls import numpy_dtype_name
+
 REQUIRED = inspect.Parameter.empty
 
 #: Parameters of a function by name, with their defaults.
@@ -75,6 +77,8 @@ def sampler(
         for key, value in parameters.items():
             if value is REQUIRED:
                 raise TypeError(f"{name}() missing the required argument {key!r}")
+        if values["dtype"] is not None:
+            values["dtype"] = numpy_dtype_name(values["dtype"])
         return draw(distribution, parameters, values, keywords)
 
     kind = inspect.Parameter

@@ -250,3 +250,16 @@ def test_slices_of_contiguous_elements(key, contiguous):
     assert nd.NDArray._basic_indexing_slice_is_contiguous(key, (4, 5, 6)) == contiguous
     offsets = np.arange(120).reshape(4, 5, 6)[key].ravel()
     assert bool((np.diff(offsets) == 1).all()) == contiguous
+
+
+def test_broadcast_like_adds_leading_axes():
+    x = nd.arange(3)
+    assert nd.ones((1,)).broadcast_like(nd.zeros((2, 3))).asnumpy().tolist() == [[1] * 3] * 2
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x.broadcast_like(other=nd.zeros((2, 3)))
+    y.backward()
+    assert y.asnumpy().tolist() == [[0, 1, 2]] * 2
+    assert x.grad.asnumpy().tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="broadcast"):
+        nd.ones((2,)).broadcast_like(nd.zeros((2, 3)))

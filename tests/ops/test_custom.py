@@ -361,3 +361,77 @@ def test_python_code_runs_in_the_modes_of_its_operator():
         (False, False, False), (False, True, True), (False, False, False), (False, True),
         (False, True, True), (False, True),
     ]  # fmt: skip
+
+
+def source_operator(name: str, states: tuple[str, ...], answers: dict[str, Any]) -> None:
+    """Registers an operator without inputs: 3, plus the sum of its state, which counts."""
+
+    class Source(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            total = aux[0].sum().asscalar() if aux else 0
+            self.assign(out_data[0], req[0], mx.nd.ones(out_data[0].shape) * (3 + total))
+            for state in aux:
+                state[:] = state + 1
+
+    @operator.register(name)
+    class SourceProp(operator.CustomOpProp):
+        def list_arguments(self):
+            return []
+
+        def list_auxiliary_states(self):
+            return list(states)
+
+        def infer_shape(self, in_shape):
+            return answers["shape"]
+
+        def infer_type(self, in_type):
+            return answers["type"] if "type" in answers else super().infer_type(in_type)
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Source()
+
+
+def test_an_operator_without_inputs():
+    source_operator("source", (), {"shape": ([], [(2, 3)]), "type": ([], [np.float64])})
+    result = mx.nd.Custom(op_type="source")
+    assert result.dtype is np.float64
+    assert result.asnumpy().tolist() == [[3] * 3] * 2
+    symbol = mx.sym.Custom(op_type="source", name="c")
+    assert (symbol.list_arguments(), symbol.list_outputs()) == ([], ["c_output"])
+    assert symbol.infer_shape() == ([], [(2, 3)], [])
+    assert symbol.infer_type() == ([], [np.float64], [])
+    executor = symbol.simple_bind(mx.cpu())
+    assert executor.forward()[0].asnumpy().tolist() == [[3] * 3] * 2
+    x = mx.nd.ones((2, 3), dtype="float64")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Custom(op_type="source") * x
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[3] * 3] * 2
+
+
+def test_an_operator_with_states_alone():
+    source_operator(
+        "states",
+        ("st",),
+        {"shape": ([], [(2,)], [(2,)]), "type": ([], ["float32"] * 1, ["float32"])},
+    )
+    state = mx.nd.ones(2)
+    assert mx.nd.Custom(state, op_type="states").asnumpy().tolist() == [5, 5]
+    assert state.asnumpy().tolist() == [2, 2]
+    with pytest.raises(MXNetError):
+        mx.nd.Custom(op_type="states")
+    symbol = mx.sym.Custom(op_type="states", name="c") + mx.sym.var("x")
+    assert symbol.list_auxiliary_states() == ["c_st"]
+    executor = symbol.simple_bind(mx.cpu(), x=(2,))
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones(2)])
+    assert executor.outputs[0].asnumpy().tolist() == [3, 3]
+    assert executor.grad_dict["x"].asnumpy().tolist() == [1, 1]
+    assert executor.aux_dict["c_st"].asnumpy().tolist() == [1, 1]
+
+
+def test_the_default_infer_type_asks_for_an_input():
+    source_operator("untyped", (), {"shape": ([], [(2,)], [])})
+    with pytest.raises(MXNetError, match="infer_type raised IndexError"):
+        mx.nd.Custom(op_type="untyped")

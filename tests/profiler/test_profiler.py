@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import threading
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -332,3 +334,40 @@ def test_tasks_of_several_threads(tmp_path):
         thread.join()
     mx.profiler.set_state("stop")
     assert json.loads(mx.profiler.dumps(format="json"))["Time"]["event"]["work"]["Count"] == 3
+
+
+def test_a_reset_begins_the_statistics_again_and_keeps_the_file(tmp_path: Path) -> None:
+    path = _configure(tmp_path, profile_all=True)
+    mx.profiler.set_state("run")
+    domain = mx.profiler.Domain("domain")
+    first, long, counter = (
+        domain.new_task("first"),
+        domain.new_task("long"),
+        domain.new_counter("c"),
+    )
+    long.start()
+    with mx.profiler.scope("block"):
+        first.start()
+        counter.set_value(5)
+        _step(_net())
+        jax.jit(partial(jax.numpy.add, time.time()))(1.0)
+        first.stop()
+        assert {"first", "c"} <= _categories(mx.profiler.dumps(True, "json"))["domain"].keys()
+    long.stop()
+    counter += 1
+    again = _categories(mx.profiler.dumps(True, "json"))
+    assert again["domain"].keys() == {"long", "c"}
+    assert again["domain"]["long"]["Count"] == 1
+    assert "operator" not in again
+    mx.profiler.dump()
+    events = json.loads(path.read_text())["traceEvents"]
+    names = [event["name"] for event in events if event["ph"] != "M"]
+    assert {"first", "long", "block", "c", "act"} <= {*names}
+    assert names.count("c") == 2
+    # Compilation is one event, without XLA's passes.
+    assert "backend_compile_and_load" in names
+    assert not any("Pass" in name or "HLO" in name or name == "algsimp" for name in names)
+
+
+def _categories(text: str) -> dict[str, Any]:
+    return json.loads(text)["Time"]

@@ -2,6 +2,7 @@
 
 from typing import Any, Unpack
 
+from ...base import numeric_types
 from ...errors import ArgumentValueError
 from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
@@ -291,7 +292,7 @@ class ReflectionPad2D(HybridBlock):
 
     def __init__(self, padding: PerAxis = 0, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
-        if isinstance(padding, int):
+        if isinstance(padding, numeric_types):
             padding = (0, 0, 0, 0, padding, padding, padding, padding)
         if isinstance(padding, str) or len(padding) != 8:
             problem = f"padding must be a number or eight numbers, not {padding!r}"

@@ -14,7 +14,8 @@ _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 def per_axis(value: Any, axes: int) -> Any:
-    """Repeats a number for each axis; other values stay."""
+    """Repeats a number for each axis; an array becomes a list, and other values stay."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     return (value,) * axes if isinstance(value, (int, float, np.generic)) else value
 
 

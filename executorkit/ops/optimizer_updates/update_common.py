@@ -148,8 +148,9 @@ def register_many(
             per_weight = arrays[i * len(names) : (i + 1) * len(names)]
             own = {singular: shared[n][i] for n, singular in plural.items()}
             weight, *new = update.run(Params({**shared, **own}), mixed, *per_weight)
-            weights.append(weight)
-            states += new
+            # Rates that are arrays have a type of their own.
+            weights.append(weight.astype(per_weight[0].dtype))
+            states += [x.astype(old.dtype) for x, old in zip(new, per_weight[2:], strict=True)]
         return *weights, *states
 
     def numbered(which: tuple[str, ...], p: Params) -> tuple[str, ...]:

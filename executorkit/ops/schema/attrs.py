@@ -64,9 +64,19 @@ _LONG = re.compile(r"(?<=\d)[lL]\b")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 
 
+def dtype_of(value: Any) -> Any:
+    """Returns the dtype of an array, a NumPy scalar, or another object with a ``dtype``; anything
+    else unchanged."""
+    while not isinstance(value, type | np.dtype | str) and hasattr(value, "dtype"):
+        value = value.dtype
+    return value
+
+
 def dtype_name(value: object) -> str:
-    """Returns the name of an element type, given a name, dtype, scalar class or type number."""
+    """Returns the name of an element type, given a name, dtype, scalar class, type number, or an
+    array of the type."""
     name: str
+    value = dtype_of(value)
     if isinstance(value, str):
         name = {"float": "float32", "int": "int32", "bool_": "bool"}.get(value, value)
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -231,7 +241,9 @@ class Attr:
     def required(self) -> bool:
         return self.default is _REQUIRED
 
-    def read(self, op: str, text: str) -> Any:
+    def read(self, op: str, value: object) -> Any:
+        """Returns the value of the attribute, given as a text or as a Python value."""
+        text = to_text(value)
         try:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

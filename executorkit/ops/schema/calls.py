@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...errors import AttributeValueError, DTypeError
-from .attrs import Aux, Count, Key, UnitInterval, dtype_name
+from .attrs import Aux, Count, Key, UnitInterval, dtype_name, dtype_of
 from .inference import same_dtypes
 from .operator_registry import OpDef, all_names, named
 from .traits import MUTATES
@@ -182,6 +182,7 @@ def bind_call(
 
 def numpy_dtype_name(value: Any) -> str:
     """Reads a ``dtype`` argument as NumPy does: ``float`` and None are float64, as in MXNet."""
+    value = dtype_of(value)
     try:
         return np.dtype(value).name
     except TypeError:

@@ -132,7 +132,7 @@ class OpDef:
                     raise AttributeValueError(f"operator {self.name}", problem, hint=hint)
                 values[name] = to_text(value)
             else:
-                parsed = attr.read(self.name, to_text(value))
+                parsed = attr.read(self.name, value)
                 if not attr.tuning:
                     values[name] = parsed
         for attr in self.attrs.values():

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+import numpy as np
+
 from .... import ndarray as nd
 from ....context import num_gpus
 from ....errors import ArgumentValueError
@@ -178,7 +180,7 @@ class _PixelShuffle(HybridBlock):
 
 
 def _factors(where: str, factor: Any, axes: int) -> tuple[int, ...]:
-    if not isinstance(factor, Sequence) or isinstance(factor, str):
+    if np.ndim(factor) == 0:
         return (int(factor),) * axes
     if len(factor) != axes:
         raise ArgumentValueError(where, f"factor has {len(factor)} numbers, not {axes}")

@@ -1,0 +1,24 @@
+"""Files that the program holds open for writing."""
+
+import contextlib
+import fcntl
+import os
+
+
+def is_open_for_writing(path: str) -> bool:
+    """Returns True if the program holds a file open and may write to it; False where the system
+    does not tell which files are open."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        # A thread that has just renamed its temporary file to this one holds the exclusive lock.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        status = os.fstat(file.fileno())
+        return any(_may_write(int(number), status) for number in os.listdir("/dev/fd"))
+    return False
+
+
+def _may_write(descriptor: int, status: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):  # it was closed in the meantime
+        if os.path.samestat(os.fstat(descriptor), status):
+            access = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+            return access != os.O_RDONLY
+    return False

@@ -1,0 +1,160 @@
+"""Calls of blocks with inputs that are not arrays, and functions in blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import executorkit as mx
+from executorkit import autograd, gluon, nd
+from executorkit.errors import ArgumentValueError
+
+
+class Doubled(gluon.HybridBlock):
+    """Twice the array among the inputs."""
+
+    def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
+        self.seen = args
+        return 2 * next(x for x in args if isinstance(x, nd.NDArray | mx.sym.Symbol))
+
+
+def others() -> list[Any]:
+    parameter = gluon.Parameter("p", shape=(2,))
+    parameter.initialize()
+    return [False, "text", {"a": nd.ones(2)}, None, 1.5, parameter, [False], nd.ones(1).asnumpy()]
+
+
+def test_a_plain_block_takes_inputs_that_are_not_arrays() -> None:
+    x = nd.ones(2)
+    for other in others():
+        for args in ((x, other), (other, x)):
+            net = Doubled()
+            assert net(*args).asnumpy().tolist() == [2, 2]
+            assert all(a is b for a, b in zip(net.seen, args, strict=True))
+    assert isinstance(Doubled()(mx.sym.var("x"), False), mx.sym.Symbol)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_arrays_or_symbols_are_asked_for(hybridized: bool) -> None:
+    net = Doubled()
+    if hybridized:
+        net.hybridize()
+    for other in others():
+        if not isinstance(other, list):
+            with pytest.raises(ArgumentValueError, match="neither an NDArray nor a Symbol"):
+                net(other)
+    with pytest.raises(ArgumentValueError, match="NDArrays and Symbols"):
+        net(nd.ones(2), mx.sym.var("x"))
+
+
+def test_a_hybridized_block_refuses_them() -> None:
+    net = Doubled()
+    net.hybridize()
+    assert net(nd.ones(2), None).asnumpy().tolist() == [2, 2]
+    with pytest.raises(ArgumentValueError, match="the input has a bool"):
+        net(nd.ones(2), False)
+
+
+class Triple(autograd.Function):
+    """Three times its input, with a gradient of its own, in one of the forms of results."""
+
+    def __init__(self, form: Any) -> None:
+        super().__init__()
+        self.form = form
+
+    def forward(self, x: Any) -> Any:
+        return self.form(x * 3)
+
+    def backward(self, head: Any) -> Any:
+        return head * 7
+
+
+@pytest.mark.parametrize("recording", [False, True])
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: (x,), lambda x: [x]])
+def test_a_function_returns_what_forward_returns(form: Any, recording: bool) -> None:
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record() if recording else autograd.pause():
+        result = Triple(form)(x)
+    assert type(result) is type(form(x))
+    if recording:
+        (result if isinstance(result, nd.NDArray) else result[0]).backward()
+        assert x.grad.asnumpy().tolist() == [7, 7]
+    symbol = Triple(form)(mx.sym.var("x"))
+    assert type(symbol) is type(form(mx.sym.var("x")))
+
+
+def test_a_function_in_a_hybridized_block_is_its_forward() -> None:
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return Triple(lambda x: x)(x) + 1
+
+    net = Net()
+    assert net(nd.ones(2)).asnumpy().tolist() == [4, 4]
+    net.hybridize()
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    assert y.asnumpy().tolist() == [4, 4]
+    assert x.grad.asnumpy().tolist() == [3, 3]
+
+
+class Scaled(gluon.Parameter):
+    """A parameter whose contents are read through a function, as weights with dropout are."""
+
+    def data(self, ctx: Any = None) -> Any:
+        return super().data(ctx) * 10
+
+
+def test_a_parameter_may_define_its_contents() -> None:
+    weight = Scaled("weight", shape=(1, 2), init="ones")
+    weight.initialize()
+
+    class Net(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__(prefix="")
+            self.weight = weight
+            self.params.update({"weight": weight})
+
+        def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+            return F.broadcast_mul(x, weight)
+
+    net = Net()
+    for _ in range(2):
+        assert net(nd.ones((1, 2))).asnumpy().tolist() == [[10, 10]]
+        net.hybridize()
+
+
+def test_the_contexts_of_a_parameter_as_libraries_read_them() -> None:
+    parameter = gluon.Parameter("p", shape=(2,), allow_deferred_init=True)
+    assert (parameter._ctx_list, parameter._ctx_map) == (None, None)
+    parameter.initialize(ctx=[mx.cpu(0), mx.cpu(2)])
+    assert parameter._ctx_list == [mx.cpu(0), mx.cpu(2)]
+    assert parameter._ctx_map == [[], [0, None, 1]]
+    copied = gluon.Parameter("q", shape=(2,))
+    copied._data, copied._grad = parameter._data, parameter._grad
+    copied._ctx_list, copied._ctx_map = parameter._ctx_list, parameter._ctx_map
+    assert copied._ctx_map == [[], [0, None, 1]]
+    waiting = gluon.Parameter("w", shape=(0,), allow_deferred_init=True)
+    waiting.initialize()
+    assert (waiting._ctx_list, waiting._ctx_map) == (None, None)
+
+
+@pytest.mark.parametrize("ctx", [None, mx.cpu(), [mx.cpu(0), mx.cpu(1)]])
+def test_a_context_does_not_matter_for_parameters_that_are_not_read(
+    tmp_path: Any, ctx: Any
+) -> None:
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((1, 3)))
+    net.export(str(tmp_path / "net"))
+    path = str(tmp_path / "net-symbol.json")
+    block = gluon.SymbolBlock.imports(path, ["data"], None, ctx=ctx)
+    with pytest.raises(mx.MXNetError, match="has not been initialized"):
+        block.collect_params()[net.weight.name].list_ctx()
+    block.initialize()
+    assert block(nd.ones((1, 3))).shape == (1, 2)
