@@ -29,7 +29,14 @@ def load_parameters(
     block: Any, filename: FilePath, ctx: Contexts, allow_missing: bool, ignore_extra: bool,
     cast_dtype: bool, dtype_source: str,
 ) -> None:  # fmt: skip
-    arrays: Any = load_arrays(filename)
+    options = ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
+    _load_arrays(block, load_arrays(filename), filename, *options)
+
+
+def _load_arrays(
+    block: Any, arrays: Any, filename: FilePath, ctx: Contexts = None, allow_missing: bool = False,
+    ignore_extra: bool = False, cast_dtype: bool = False, dtype_source: str = "current",
+) -> None:  # fmt: skip
     parameters = block._collect_params_with_prefix()
     if not arrays and not parameters:
         return
@@ -100,23 +107,36 @@ def load_model(block: Any, prefix: str) -> None:
         except ValueError as error:
             problem = "it is not JSON, expected a file of Block.save"
             raise FileFormatError(f"Block.load: {path}", problem, because=str(error)) from None
-    pairs = list(_matched(block, facts, itertools.count(), path))
-    block.load_parameters(f"{prefix}-model.params")
-    for part, part_facts in pairs:
+    parts = list(_matched(block, facts, itertools.count(), path))
+    places = {saved: place for _, _, saved, place in parts}
+    filename = f"{prefix}-model.params"
+    arrays: Any = load_arrays(filename)
+    if isinstance(arrays, dict):
+        split = [name.rpartition(".") for name in arrays]
+        names = [f"{places.get(saved + dot, saved + dot)}{name}" for saved, dot, name in split]
+        arrays = dict(zip(names, arrays.values(), strict=True))
+    _load_arrays(block, arrays, filename)
+    for part, part_facts, _, _ in parts:
         _restore(part, part_facts)
 
 
 def _matched(
-    block: Any, facts: Any, numbers: Iterator[int], path: str
-) -> Iterator[tuple[Any, dict[str, Any]]]:
+    block: Any, facts: Any, numbers: Iterator[int], path: str, saved: str = "", place: str = ""
+) -> Iterator[tuple[Any, dict[str, Any], str, str]]:
+    # Blocks with their facts, and the prefixes of their parameters in the file and in the block:
+    # children have their order in common, but not their names.
     key = _key(block, numbers)
     if key not in facts:
         problem = f"it has no {key!r}: the block has another structure than the saved one"
         raise MissingParameterError(f"Block.load: {path}", problem)
     own = facts[key]
-    yield block, own
-    for child in block._children.values():
-        yield from _matched(child, own, numbers, path)
+    yield block, own, saved, place
+    names = list(own["children"].values())
+    if len(names) != len(block._children):
+        names = list(block._children)
+    for name, (present, child) in zip(names, block._children.items(), strict=True):
+        prefixes = f"{saved}{name}.", f"{place}{present}."
+        yield from _matched(child, own, numbers, path, *prefixes)
 
 
 def _restore(block: Any, facts: Mapping[str, Any]) -> None:

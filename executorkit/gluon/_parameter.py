@@ -539,6 +539,10 @@ class Parameter:
             modes.run(False, False, lambda: self._init_impl(contents(), contexts))
 
     def _set_trainer(self, trainer: Any) -> None:
+        others = trainer is not None and self._trainer not in (None, trainer)
+        if others and self._stype != "default":
+            problem = f"its storage type is {self._stype!r}, and another Trainer has it already"
+            raise MXNetError(f"parameter {self.name!r}", problem)
         self._trainer = trainer
 
 

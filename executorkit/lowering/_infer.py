@@ -41,7 +41,7 @@ _RESULTS: dict[Any, InferenceResult] = {}
 _RESULTS_LIMIT = 256
 #: Types for which an operator's own rule of output shapes is taken: functions may refuse others.
 _FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
-_SHAPE_TEXT = make_attr("__shape__", Shape, ())
+SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
 #: Facts of arguments, outputs and auxiliary states: shapes or dtype names.
 FactLists = tuple[list[Any], list[Any], list[Any]]
@@ -173,7 +173,7 @@ def _initial_shapes(graph: Graph, given_shapes: Mapping[str, Shape]) -> list[Sha
         values[i] = given_shapes.get(node.name)
         text = node.attrs.get("__shape__")
         if text:
-            declared = tuple(max(d, 0) for d in _SHAPE_TEXT.read(node.name, text)) or None
+            declared = tuple(max(d, 0) for d in SHAPE_TEXT.read(node.name, text)) or None
             try:
                 values[i] = merge_shapes(values[i], declared)
             except ValueError:

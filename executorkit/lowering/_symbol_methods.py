@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._support.shape_semantics import numpy_shapes
-from ..errors import MXNetError, NotSupportedError
+from .._support.shape_semantics import is_known, numpy_shapes
+from ..errors import MXNetError
 from ..ops.schema.attrs import Shape
 from ..ops.schema.calls import numpy_dtype_name
 from ..symbol import Symbol
-from ._infer import graph_types, infer, reported_output_shapes
+from ._infer import SHAPE_TEXT, graph_types, infer, reported_output_shapes
 from ._jax_function import JaxFunction
 from ._numbering import graph_of
 from .summary import Summary
@@ -23,8 +23,7 @@ def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tupl
     Shapes are given by name, or by position in the order of ``list_arguments`` (None for unknown);
     0 is an unknown dimension, or -1 under :func:`executorkit.util.np_shape`. Returns three lists of
     shapes; three times None, with a warning that names the unknown ones, if they do not follow.
-    Raises :class:`ShapeError` for a contradiction, :class:`MXNetError` for an unknown name, and
-    NotSupportedError for an axis of length 0 under ``np_shape``.
+    Raises :class:`ShapeError` for a contradiction and :class:`MXNetError` for an unknown name.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -32,17 +31,17 @@ def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tupl
     ([(32, 10), (3, 10), (3,)], [(32, 3)], [])
     """
     result = _infer_shapes(symbol, args, kwargs)
-    scalars = numpy_shapes()
-    return _complete(symbol, result, "shapes", lambda s: s is None or 0 in s or not (s or scalars))
+    return _complete(symbol, result, "shapes", lambda s: s is None or not is_known(s))
 
 
 def infer_shape_partial(
     symbol: Symbol, /, *args: Shape | None, **kwargs: Shape
 ) -> tuple[Any, Any, Any]:
-    """Returns the known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
-    dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
+    """Returns the known part of :meth:`infer_shape`, more of it than MXNet: () for an unknown
+    shape, 0 for an unknown dimension. Under :func:`executorkit.util.np_shape` they are None and -1.
+    """
     inferred = _infer_shapes(symbol, args, kwargs)
-    return _mapped(_numpy_shape if numpy_shapes() else (lambda s: () if s is None else s), inferred)
+    return inferred if numpy_shapes() else _mapped(lambda s: () if s is None else s, inferred)
 
 
 def infer_type(symbol: Symbol, /, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
@@ -126,12 +125,38 @@ for _method in (infer_shape, infer_shape_partial, infer_type, infer_type_partial
     setattr(Symbol, _method.__name__, _method)
 
 
+#: Two lengths of axes that have none: other lengths are linear in theirs.
+_LENGTHS_FOR_EMPTY = (5040, 10080)
+
+
 def _infer_shapes(
     symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[Any, Any, Any]:
     graph = graph_of(symbol.heads)
-    result = infer(graph, _known_shapes(symbol, args, kwargs))
-    return list(result.arg_shapes), reported_output_shapes(graph, result), list(result.aux_shapes)
+    known = _known_shapes(symbol, args, kwargs)
+
+    def inferred(length_for_empty: int = 0) -> tuple[Any, Any, Any]:
+        lengths = {n: [d or length_for_empty for d in shape] for n, shape in known.items()}
+        result = infer(graph, lengths)
+        outputs = reported_output_shapes(graph, result)
+        return list(result.arg_shapes), outputs, list(result.aux_shapes)
+
+    if not numpy_shapes():
+        return inferred()
+    if all(all(shape) for shape in known.values()):
+        return _mapped(lambda s: s and tuple(d or -1 for d in s), inferred())
+    first, second = map(inferred, _LENGTHS_FOR_EMPTY)
+    arguments, outputs, states = (
+        [_without_elements(*pair) for pair in zip(*parts, strict=True)]
+        for parts in zip(first, second, strict=True)
+    )
+    return arguments, outputs, states
+
+
+def _without_elements(first: Shape | None, second: Shape | None) -> Shape | None:
+    if first is None or second is None:
+        return None
+    return tuple(max(2 * a - b, 0) if a else -1 for a, b in zip(first, second, strict=True))
 
 
 def _mapped(function: Callable[[Any], Any], inferred: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
@@ -166,10 +191,11 @@ def _known_shapes(
     known = {name: tuple(int(d) for d in shape) for name, shape in shapes.items()}
     if not numpy_shapes():
         return known
-    # Under MXNet's own semantics () declares nothing.
+    # Under MXNet's own semantics () and 0 declare nothing.
     attrs = symbol.attr_dict()
-    scalars = [n for n in symbol.list_inputs() if attrs.get(n, {}).get("__shape__") == "()"]
-    return dict.fromkeys(scalars, ()) | _unknown_as_zero(known)
+    texts = {n: attrs.get(n, {}).get("__shape__") for n in symbol.list_inputs()}
+    declared = {n: SHAPE_TEXT.read(n, text) for n, text in texts.items() if text}
+    return {n: shape for n, shape in declared.items() if 0 in shape or not shape} | known
 
 
 def _known_types(
@@ -191,17 +217,3 @@ def _complete(
     first = missing[0] or missing[2] or missing[1]
     warnings.warn(f"{noun} do not follow for {', '.join(first)}; give them", stacklevel=3)
     return None, None, None
-
-
-def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    for name, shape in shapes.items():
-        if 0 in shape:
-            problem = f"{name!r} is {shape}, with an axis of length 0"
-            because = "graphs do not have such axes"
-            hint = "-1 for an unknown length"
-            raise NotSupportedError("infer_shape", problem, because=because, hint=hint)
-    return {name: tuple(max(d, 0) for d in shape) for name, shape in shapes.items()}
-
-
-def _numpy_shape(shape: Shape | None) -> Shape | None:
-    return None if shape is None else tuple(d or -1 for d in shape)

@@ -1,10 +1,10 @@
 """Reading and writing parts of an NDArray by index.
 
 As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
-writes through; all others give a copy. An index of integers only gives shape (1,). Lists, NumPy
-arrays and NDArrays are integer indices even when they hold booleans (0 and 1):
-``nd.contrib.boolean_mask`` selects. Writing beyond an axis by such an index is an error (MXNet
-writes to other memory).
+writes through; all others give a copy. An index of integers only gives shape (1,). Lists, tuples
+within a tuple, NumPy arrays and NDArrays are integer indices even when they hold booleans (0 and 1):
+``nd.contrib.boolean_mask`` selects. An index beyond an axis is an error (MXNet reads and writes
+other memory), and a None after a list stands where NumPy has it (in MXNet an axis before).
 """
 
 import math
@@ -67,7 +67,7 @@ def _entry(k: Any) -> Any:
         return k
     if isinstance(k, slice):
         return slice(*(None if i is None else _integer(i) for i in (k.start, k.stop, k.step)))
-    if isinstance(k, _ARRAY_TYPES):
+    if isinstance(k, _ARRAY_TYPES | tuple):
         host = k.asnumpy() if isinstance(k, Handle) else np.asarray(k)
         if not host.size:
             host = host.astype(np.int64)

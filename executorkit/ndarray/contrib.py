@@ -68,7 +68,7 @@ def while_loop(
 
     Returns the outputs of all iterations, stacked along a first axis of ``max_iterations`` (rows of
     iterations that did not run are zeros, undefined in MXNet), and the last variables. Without any
-    iteration the outputs are ``[]``.
+    iteration, and where ``func`` returns None for them, the outputs are ``[]``.
     """
     if max_iterations is None:
         raise ArgumentValueError("while_loop", "max_iterations is not given")
@@ -89,9 +89,10 @@ def while_loop(
             problem = f"func gives {len(new)} loop_vars, expected {len(variables)}"
             raise ArgumentValueError("while_loop", problem)
         variables = new
-        outputs.append(output)
-    stacked = _padded(_stacked(outputs), limit) if outputs else []
-    return stacked, variables[0] if lone else variables
+        outputs.append([] if output is None else output)
+    if not outputs:
+        return [], loop_vars
+    return _padded(_stacked(outputs), limit), variables[0] if lone else variables
 
 
 def _padded(stacked: Any, length: int) -> Any:

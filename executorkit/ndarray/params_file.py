@@ -1,4 +1,4 @@
-"""MXNet's ``.params`` files: a list or a dictionary of dense arrays.
+"""MXNet's ``.params`` files: a list or a dictionary of arrays.
 
     uint64 0x112, uint64 0, uint64 number of arrays, the arrays,
     uint64 number of names (0 for a list), each uint64 length and UTF-8 bytes
@@ -7,6 +7,10 @@ An array is, since MXNet 1.0 (V2; V3 where shapes may be () or hold 0), little-e
 
     uint32 magic, int32 storage type (0: dense), uint32 ndim, int64 sizes,
     int32 device type, int32 device number, int32 element type, elements
+
+A sparse array has the axes of its stored values before its own, and, before the values, the type and
+axes of each of its index arrays (``row_sparse``: rows; ``csr``: row pointers, columns), which follow the
+values. It is read as a dense array.
 
 MXNet 0.12 (V1) had no storage type, earlier versions no magic number and sizes of uint32. All are
 read; scalars and arrays without elements of V3 under ``mx.np_shape()`` only. Files are written as
@@ -20,6 +24,7 @@ import math
 import os
 import stat
 import struct
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, TypeVar
@@ -46,7 +51,8 @@ _WRITERS = {
     _V2: "MXNet 1.0 or newer",
     _V3: "MXNet 1.6 or newer",
 }
-_STORAGE = {1: "row_sparse", 2: "csr"}
+#: Storage types of sparse arrays, and their numbers of index arrays.
+_STORAGE = {1: ("row_sparse", 1), 2: ("csr", 2)}
 #: MXNet's own limit on the number of axes; a larger number is a sign of another kind of data.
 _MAX_NDIM = 32
 #: Alignment in bytes with which XLA takes over memory on CPUs without a copy.
@@ -90,8 +96,9 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     Arrays that were saved from a GPU go to the same one if it is present. Of entries of the same
     name the last one counts, as in MXNet. Time and memory are bounded by the length of the file.
     FileAccessError for a file that cannot be read; FileFormatError for one that is truncated,
-    malformed, of another kind (which the message says, if it is a common one), holds sparse arrays,
-    or has bytes after the end, a sign of damage that MXNet ignores.
+    malformed, of another kind (which the message says, if it is a common one), or has bytes after
+    the end, a sign of damage that MXNet ignores. Sparse arrays become dense ones, with one warning;
+    FileFormatError names one that would not fit into memory.
     """
     path = _path(fname)
     with open_to_read(path) as file:
@@ -104,18 +111,44 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
 @dataclass(frozen=True, slots=True)
 class ArrayHeader:
     """An array within a file: ``offset`` and type of its elements, its ``name`` (None in a list)
-    and the type and number of its device."""
+    and the type and number of its device. ``parts`` are the shapes and dtypes of the stored arrays:
+    the elements, or a sparse array's values and indices."""
 
     name: str | None
     shape: tuple[int, ...]
     dtype: np.dtype
     offset: int
     device: tuple[int, int]
+    storage: str
+    parts: tuple[tuple[tuple[int, ...], np.dtype], ...]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return math.prod(self.shape) * self.dtype.itemsize
+        """Bytes that are stored."""
+        return sum(math.prod(shape) * dtype.itemsize for shape, dtype in self.parts)
+
+    def elements(self, raw: np.ndarray) -> np.ndarray:
+        """Returns the array whose stored bytes are ``raw``. Raises IndexError or ValueError for
+        indices that do not fit, MemoryError for a sparse array that is too large."""
+        arrays = []
+        for shape, dtype in self.parts:
+            size = math.prod(shape) * dtype.itemsize
+            arrays.append(raw[:size].view(dtype).reshape(shape))
+            raw = raw[size:]
+        if self.storage == "default":
+            return arrays[0]
+        values, *indices = arrays
+        if math.prod(self.shape) * self.dtype.itemsize > _physical_memory():
+            raise MemoryError("it is larger than memory as a dense array")
+        dense = np.zeros(self.shape, self.dtype)
+        if values.size:
+            rows = indices[0]
+            if self.storage == "csr":
+                rows = np.repeat(np.arange(len(rows) - 1), np.diff(rows))
+            if any(np.min(i) < 0 for i in (rows, indices[-1])):
+                raise IndexError("an index is negative")
+            dense[(rows, *indices[1:])] = values
+        return dense
 
 
 class ParamsHeaders(Sequence[ArrayHeader]):
@@ -148,11 +181,11 @@ class ParamsHeaders(Sequence[ArrayHeader]):
         """Returns the elements, mapped from the file: they take no memory until they are read."""
         if not array.nbytes:
             return np.zeros(array.shape, array.dtype)
-        return np.memmap(self.path, array.dtype, "r", array.offset, array.shape)
+        return array.elements(np.memmap(self.path, np.uint8, "r", array.offset, array.nbytes))
 
     def blocks(self, array: ArrayHeader, size: int = 1 << 20) -> Iterator[np.ndarray]:
-        """Returns the elements in order, at most ``size`` at a time, in one reused buffer."""
-        count = math.prod(array.shape)
+        """Returns the stored elements in order, at most ``size`` at a time, in one reused buffer."""
+        count = math.prod(array.parts[0][0])
         buffer = np.empty(min(size, count), array.dtype)
         with open(self.path, "rb", buffering=0) as file:
             file.seek(array.offset)
@@ -236,9 +269,13 @@ class _ParamsReader:
         self._magic = 0
         #: The magic numbers of the arrays so far, None for arrays without one.
         self.magics: set[int | None] = set()
+        self._sparse = 0
 
     def read_all(self) -> list[NDArray] | dict[str, NDArray]:
         arrays, names = self._read(self._known_array)
+        if self._sparse:
+            text = f"{self._source}: sparse arrays ({self._sparse}) are read as dense ones"
+            warnings.warn(text, stacklevel=3)
         return dict(zip(names, arrays, strict=True)) if names else arrays
 
     def read_headers(self) -> list[ArrayHeader]:
@@ -291,10 +328,14 @@ class _ParamsReader:
     def _array(self) -> NDArray:
         header = self._header()
         raw = self._take(header.nbytes, f"elements {header.dtype.name}{header.shape}")
-        if header.dtype == np.bool_:
+        if header.dtype == np.bool_ and header.storage == "default":
             raw = raw != 0
         context = _home(*header.device)
-        host = raw.view(header.dtype).reshape(header.shape)
+        self._sparse += header.storage != "default"
+        try:
+            host = header.elements(raw)
+        except (IndexError, ValueError, MemoryError) as error:
+            raise self._error(f"{header.storage} array of shape {header.shape}: {error}") from None
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
     def _known_array(self) -> NDArray:
@@ -317,28 +358,40 @@ class _ParamsReader:
         storage = 0
         if magic in (_V2, _V3):
             (storage,) = self._numbers("i", "storage type")
-        if storage in _STORAGE:
-            problem = f"it is a {_STORAGE[storage]} array; sparse arrays are not served"
-            raise self._error(problem, hint="save x.tostype('default') with MXNet")
-        if storage != 0:
+        if storage not in (0, *_STORAGE):
             raise self._error(f"unknown storage type {storage}")
-        (ndim,) = self._numbers("I", "ndim") if magic in (_V1, _V2, _V3) else (magic,)
-        if ndim > _MAX_NDIM:
-            raise self._error(f"{ndim} axes, at most {_MAX_NDIM} expected")
-        if not ndim and magic != _V3:
+        name, n_indices = _STORAGE.get(storage, ("default", 0))
+        stored = self._shape("axes of values") if n_indices else None
+        shape = self._shape("ndim")
+        if not shape and magic != _V3:
             raise self._error("it has no shape: an array without contents was saved")
-        shape = self._numbers(f"{ndim}{'q' if magic in (_V1, _V2, _V3) else 'I'}", "shape")
-        if any(d < 0 for d in shape):
-            raise self._error(f"shape {shape} holds a negative size")
-        device_type, device_id, number = self._numbers("3i", "context and dtype")
-        if number not in DTYPES:
-            raise self._error(f"unknown element type {number}")
-        dtype = jax.numpy.dtype(DTYPES[number])
+        device = self._numbers("2i", "context")
+        dtype = self._dtype()
+        parts = [(shape if stored is None else stored, dtype)]
+        for _ in range(n_indices):
+            index_dtype = self._dtype()
+            parts.append((self._shape("axes of indices"), index_dtype))
         if math.prod(d for d in shape if d) * dtype.itemsize > 2**63 - 1:
             # Not left to the length of the file, because another size may be 0.
             raise self._error(f"shape {shape} is larger than any memory")
         self.magics.add(magic if magic in _WRITERS else None)
-        return ArrayHeader(None, shape, dtype, self._at, (device_type, device_id))
+        return ArrayHeader(None, shape, dtype, self._at, device, name, tuple(parts))
+
+    def _shape(self, part: str) -> tuple[int, ...]:
+        dated = self._magic in (_V1, _V2, _V3)
+        (ndim,) = self._numbers("I", part) if dated else (self._magic,)
+        if ndim > _MAX_NDIM:
+            raise self._error(f"{ndim} axes, at most {_MAX_NDIM} expected")
+        shape = self._numbers(f"{ndim}{'q' if dated else 'I'}", "shape")
+        if any(d < 0 for d in shape):
+            raise self._error(f"shape {shape} holds a negative size")
+        return shape
+
+    def _dtype(self) -> np.dtype:
+        (number,) = self._numbers("i", "dtype")
+        if number not in DTYPES:
+            raise self._error(f"unknown element type {number}")
+        return jax.numpy.dtype(DTYPES[number])
 
     def _take(self, size: int, part: str) -> np.ndarray:
         self._check_rest(size, part)
@@ -378,3 +431,7 @@ def _home(device_type: int, device_id: int) -> Context:
             return cpu()
         return context
     return cpu()
+
+
+def _physical_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -74,3 +74,15 @@ def test_fit_is_the_loop_of_modules(caplog):
     assert seen == [0, 1] * 3
     lines = [r.getMessage().partition("=")[0] for r in caplog.records if "Epoch[2]" in r.message]
     assert lines == ["Epoch[2] Train-mse", "Epoch[2] Time cost", "Epoch[2] Validation-mse"]
+
+
+@pytest.mark.parametrize(("epochs", "frequency", "resets"), [(1, 2, 2), (3, 1, 6), (4, 3, 6)])
+def test_fit_resets_as_often_as_mxnet(epochs, frequency, resets, monkeypatch):
+    """Once for each epoch and each full gradient: shuffles depend on the number."""
+    module, batches = _unbound()
+    module.update_freq = frequency
+    calls = []
+    reset = batches.reset
+    monkeypatch.setattr(batches, "reset", lambda: calls.append(reset()))
+    module.fit(batches, eval_metric="mse", num_epoch=epochs)
+    assert len(calls) == resets

@@ -33,12 +33,6 @@ def main() -> None:
     mx.nd.save(
         str(DATA / "contexts.params"), [mx.nd.ones(1, c) for c in (mx.cpu(1), mx.cpu_pinned())]
     )
-    sparse = mx.nd.sparse
-    mx.nd.save(
-        str(DATA / "csr.params"), {"w": sparse.csr_matrix(([1.0], [0], [0, 1]), shape=(1, 2))}
-    )
-    rows = sparse.row_sparse_array(([[1.0, 2.0]], [1]), shape=(3, 2))
-    mx.nd.save(str(DATA / "row_sparse.params"), [mx.nd.ones(1), rows])
     for version in (0, 1):
         path = DATA / f"v{version}.params"
         path.write_bytes(pc.legacy_file(version))

@@ -359,6 +359,16 @@ y[0, [1, 2]]
 y[:, 1, [1, 2]]
 y[1:, [0, 1], 1:3]
 y[:, None, [0, 1]]
+y[[0, 1], ...]
+y[..., [0, 2]]
+y[[1, 0], ..., [0, 2]]
+y[None, [1, 0], ...]
+y[None, [0, 1], None, [1, 2], None]
+y[[1, 0], None]
+y[[1, 0], ..., None]
+y[(1, 0), ...]
+y[..., (0, 2)]
+y[(1, 0), (2, 0)]
 y[nd.arange(2), nd.arange(2)]
 y[nd.array([0, 1]) > 0]
 y[np.array([True, False])]
@@ -410,6 +420,9 @@ i[0] = -1.5; i
 y[0] = nd.ones((2, 3))
 y[0] = np.ones((2, 3))
 y[...] = 1; y
+y[[1], ...] = -1; y
+y[..., (0, 2)] = -1; y
+y[None, [1], None, [0]] = -1; y
 y[()] = 1; y
 y[None] = 1; y
 y[0, 1] = 5; y
@@ -508,6 +521,10 @@ nd.contrib.foreach(lambda d, s: (d, s), 3, [nd.ones(1)])
 nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), nd.ones(1), max_iterations=2)
 nd.contrib.while_loop(lambda i: i < 0, lambda i: (i, i + 1), [nd.ones(1)], max_iterations=2)
 nd.contrib.while_loop(lambda i: i < 3, lambda i: ([], i + 1), nd.ones(1), max_iterations=3)
+nd.contrib.while_loop(lambda i: i < 3, lambda i: (None, i + 1), nd.ones(1), max_iterations=3)
+nd.contrib.while_loop(lambda i: i < 0, lambda i: (None, i + 1), nd.ones(1), max_iterations=3)
+nd.contrib.while_loop(lambda i: i < 0, lambda i: (i, i + 1), (nd.ones(1),), max_iterations=2)
+nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), (nd.ones(1),), max_iterations=0)
 nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), nd.ones(1))
 nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, [i, i]), [nd.ones(1)], max_iterations=3)
 nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), [], max_iterations=3)

@@ -7,6 +7,7 @@ gradients, and gives outputs and gradients; ``g(symbol, **shapes)`` is inferred 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 REFUSED_VALUES = """
@@ -153,6 +154,37 @@ S.slice_axis(a, axis=1, begin=-2, end=None).infer_shape_partial(a=(4, 0))
 S.slice_axis(a, axis=1, begin=-2, end=None).infer_shape_partial(a=(0, 4))
 """
 
+LENGTHS_OF_0 = """
+numpy(lambda: S.relu(a).infer_shape(a=(0, 3)))
+numpy(lambda: S.relu(a).infer_shape(a=(-1, 3)))
+numpy(lambda: S.relu(a).infer_shape_partial(a=(-1, 0)))
+numpy(lambda: (a + b).infer_shape(a=(0,)))
+numpy(lambda: S.sum(a).infer_shape(a=(0, 3)))
+numpy(lambda: S.sum(a, axis=0).infer_shape(a=(0, 3)))
+numpy(lambda: S.FullyConnected(a, num_hidden=2).infer_shape(a=(0, 3)))
+numpy(lambda: S.reshape(a, shape=(-1,)).infer_shape(a=(0, 3)))
+numpy(lambda: S.reshape(a, shape=(2, -1)).infer_shape(a=(0,)))
+numpy(lambda: S.reshape(a, shape=(-1, 3)).infer_shape(a=(0, 3)))
+numpy(lambda: S.reshape(a, shape=(-1,)).infer_shape_partial(a=(-1, 3)))
+S.reshape(a, shape=(-1,)).infer_shape_partial(a=(0, 3))
+numpy(lambda: S.concat(a, b, dim=0).infer_shape(a=(0, 3), b=(2, 3)))
+numpy(lambda: S.broadcast_add(a, b).infer_shape(a=(0, 3), b=(1, 3)))
+numpy(lambda: S.broadcast_add(a, b).infer_shape(a=(0,), b=(1, 3)))
+numpy(lambda: (a + b).infer_shape(a=(0,), b=(2,)))
+numpy(lambda: S.tile(a, reps=(2, 3)).infer_shape(a=(0, 3)))
+numpy(lambda: S.transpose(a).infer_shape(a=(0, 3)))
+numpy(lambda: S.slice_axis(a, axis=1, begin=0, end=1).infer_shape(a=(0, 3)))
+numpy(lambda: S.batch_dot(a, b).infer_shape(a=(0, 2, 3), b=(0, 3, 4)))
+numpy(lambda: S.contrib.index_array(a).infer_shape(a=(3, 0)))
+numpy(lambda: (S.var("v", shape=(0, 2)) + 1).infer_shape())
+numpy(lambda: (S.var("v", shape=(-1, 2)) + 1).infer_shape_partial())
+numpy(lambda: nd.contrib.index_array(nd.zeros(())))
+S.batch_dot(a, b).infer_shape_partial(a=(0, 3, 4), b=(0, 4, 5))
+numpy(lambda: S.batch_dot(a, b).infer_shape_partial(a=(-1, 3, 4), b=(-1, 4, 5)))
+numpy(lambda: S.dot(a, b).infer_shape_partial(a=(-1, 3, 4), b=(4, 5)))
+numpy(lambda: S.sin(a).infer_shape_partial())
+"""
+
 MIXED_PRECISION = """
 types(nd.amp_multicast(x, d, num_outputs=2))
 types(nd.amp_multicast(h, d, num_outputs=2))
@@ -167,6 +199,7 @@ THEMES = {
     "integer gradients": INTEGER_GRADIENTS,
     "numbers of integers": NUMBERS_OF_INTEGERS,
     "open shapes": OPEN_SHAPES,
+    "lengths of 0": LENGTHS_OF_0,
     "mixed precision": MIXED_PRECISION,
 }
 
@@ -207,6 +240,11 @@ def ask(question: str, mx: Any, np: Any) -> Any:
     def types(arrays: Any) -> Any:
         return [t.dtype.__name__ for t in arrays]
 
+    def numpy(action: Callable[[], Any]) -> Any:
+        with mx.np_shape():
+            result = action()
+            return result.asnumpy() if isinstance(result, nd.NDArray) else result
+
     nd = mx.nd
     with contextlib.suppress(Exception):  # of an earlier question, whose result nobody read
         nd.waitall()
@@ -215,6 +253,7 @@ def ask(question: str, mx: Any, np: Any) -> Any:
         "x": nd.arange(6).reshape((2, 3)), "y": nd.arange(24).reshape((2, 3, 4)), "w": nd.arange(4),
         "i": nd.array([1, -2, 3], dtype="int32"), "c": nd.array([1.5, -2.7, 3.2, 0.1]),
         "h": nd.ones((2,), dtype="float16"), "d": nd.ones((2,), dtype="float64"), "types": types,
+        "numpy": numpy,
         "a": mx.sym.Variable("a"), "b": mx.sym.Variable("b"),
     }  # fmt: skip
     statements, _, last = question.rpartition("; ")

@@ -22,6 +22,7 @@ MX = types.SimpleNamespace(
 
 ZERO_SHAPES = "arrays of shape () and without elements are arrays like others here"
 MORE = "it works here"
+NEW_AXES = "a new axis after a list stands where NumPy has it; in MXNet an axis before"
 #: Questions with another answer here, and why.
 DEVIATIONS = {
     "nd.array([]) + 1": ZERO_SHAPES,
@@ -32,6 +33,8 @@ DEVIATIONS = {
     "z[:] = 5; z": ZERO_SHAPES,
     "y[[]]": ZERO_SHAPES,
     "y[nd.array(1)]": ZERO_SHAPES,
+    "y[[1, 0], None]": NEW_AXES,
+    "y[[1, 0], ..., None]": NEW_AXES,
     "nd.array([1], dtype=np.uint16)": MORE,
     'nd.array([1], dtype="bfloat16")': MORE,
     "float(nd.array([2.5]))": MORE,

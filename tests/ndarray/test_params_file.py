@@ -140,17 +140,6 @@ def _text(content: bytes) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["csr", "row_sparse"])
-def test_sparse_arrays_are_refused_by_entry(name):
-    with pytest.raises(FileFormatError) as caught:
-        nd.load(DATA / f"{name}.params")
-    entry = {"csr": "array 0 of 1", "row_sparse": "array 1 of 2"}[name]
-    assert str(caught.value) == (
-        f"{DATA / name}.params: {entry}: it is a {name} array; sparse arrays are not served\n"
-        "  try: save x.tostype('default') with MXNet"
-    )
-
-
 @pytest.mark.parametrize("file", ["names", "v0", "v1", "np"])
 def test_every_truncation_is_an_error_of_the_format(file):
     content = (DATA / f"{file}.params").read_bytes()

@@ -44,6 +44,16 @@ def test_operators_answer_as_mxnet(theme):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axes", "result"),
+    [((2, 0), None, (2, 0, 2)), ((0, 3), (1,), (0, 3, 1)), ((), (0, -1), (2,))],
+)
+def test_coordinates_of_no_elements_and_of_scalars(shape, axes, result):
+    """MXNet divides by zero once the result is computed, but its shape is known before."""
+    with mx.np_shape():
+        assert mx.nd.contrib.index_array(mx.nd.zeros(shape), axes=axes).shape == result
+
+
 def test_a_wrong_answer_is_noticed():
     array = ["array", [2], "int32", [1, 2]]
     assert not _differs(array, array)

@@ -153,3 +153,7 @@ class SVRGModule(_GradientModule):
         if epoch % self.update_freq == 0:
             self.update_full_grads(spec.train_data)
         spec.train_data.reset()
+
+    def _end_epoch(self, spec: FitSpec) -> None:
+        # The next epoch begins with a reset: shuffles depend on their number.
+        pass

@@ -380,6 +380,8 @@ def index_array(data: Array, *, axes: Shape | None = None):
     data (d0, d1, ...) gives (d0, d1, ..., n), int64: all n = data.ndim coordinates of each
     element, or the ones in ``axes``. data's values do not matter, its gradient is zero.
     """
+    if not data.ndim:
+        return jnp.zeros(len(axes or ()), jnp.int64)
     named = range(data.ndim) if axes is None else [a % data.ndim for a in axes]
     rows = [lax.broadcasted_iota(jnp.int64, data.shape, a) for a in named]
     return jnp.stack(rows, -1) if rows else jnp.zeros((*data.shape, 0), jnp.int64)

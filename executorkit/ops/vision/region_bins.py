@@ -86,22 +86,25 @@ def support(weights: Array) -> tuple[Array, Array]:
     return first, jnp.max(jnp.where(counts, at + 1, 0), axis=-1)
 
 
-def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: Array) -> Array:
+def pooled_planes(
+    data: Array, image: Array, bins: Bins, groups: Sequence[int], *weights: Array
+) -> Array:
     """Sums the pixels in the bins of regions, each bin reading its own channels.
 
-    data (N, D G G, H, W), G = ``groups``; ``image`` (R,) is each region's index into N, and
+    data (N, D G L, H, W), (G, L) = ``groups``; ``image`` (R,) is each region's index into N, and
     ``bins`` cover R regions; returns (R, D, P, Q), of which place (p, q) reads the channels (d, p G
-    // P, q G // Q). ``weights`` are factors of rows (R, P, H) and of columns (R, Q, W). Only data
+    // P, q L // Q). ``weights`` are factors of rows (R, P, H) and of columns (R, Q, W). Only data
     has a gradient.
     """
     count, channels, height, width = data.shape
-    depth, size = channels // groups**2, height * width
+    planes = math.prod(groups)
+    depth, size = channels // planes, height * width
     row, column = (
-        jnp.arange(edge.shape[1], dtype=jnp.int32) * groups // edge.shape[1]
-        for edge in (bins.top, bins.left)
+        jnp.arange(edge.shape[1], dtype=jnp.int32) * group // edge.shape[1]
+        for edge, group in zip((bins.top, bins.left), groups, strict=True)
     )
     # First index of the pixels that each bin reads, with D as the last axis.
-    start = (image[:, None, None] * groups**2 + row[:, None] * groups + column) * size
+    start = (image[:, None, None] * planes + row[:, None] * groups[1] + column) * size
 
     def weighted(value: Array, at: Array, inside: Array, factors: Sequence[Array]) -> Array:
         # ``value`` (B, P, Q, D) at the pixels that are inside, times their factors.
@@ -134,7 +137,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
 
             return bins.walk(width, visit, total), None
 
-        empty = jnp.zeros((count * groups**2 * size, depth), heads.dtype)
+        empty = jnp.zeros((count * planes * size, depth), heads.dtype)
         blocks, _ = to_blocks((*regions, heads), math.prod(heads.shape[1:]))
         total = lax.scan(spread, empty, blocks)[0]
         return total, *(None for _ in regions)

@@ -168,10 +168,10 @@ def roi_align(
     """
     rois = lax.stop_gradient(rois)
     (bins_y, bins_x), (height, width) = pooled_size, data.shape[2:]
-    if position_sensitive and (bins_y != bins_x or data.shape[1] % (bins_y * bins_x)):
+    if position_sensitive and data.shape[1] % (bins_y * bins_x):
         raise ShapeError(
             f"position_sensitive divides {data.shape[1]} channels among pooled_size={pooled_size}, "
-            "which has to be square and to divide them"
+            "whose bins have to divide them"
         )
     x1, y1, x2, y2 = (rois[:, i] * spatial_scale - (0.5 if aligned else 0.0) for i in range(1, 5))
     extent_x, extent_y = x2 - x1, y2 - y1
@@ -184,7 +184,7 @@ def roi_align(
     image = jnp.maximum(image, 0)
     if position_sensitive:
         bins = Bins(*support(down), *support(across))
-        return pooled_planes(data, image, bins, bins_y, down, across)
+        return pooled_planes(data, image, bins, pooled_size, down, across)
     return pooled_regions(data, image, down, across)
 
 
@@ -312,7 +312,8 @@ def psroi_pooling(
     x, y, extent_x, extent_y = _psroi_extent(rois, spatial_scale)
     down = _psroi_bounds(y, extent_y, pooled_size, height)
     bins = Bins(*down, *_psroi_bounds(x, extent_x, pooled_size, width))
-    total = pooled_planes(data, rois[:, 0].astype(jnp.int32), bins, group_size or pooled_size)
+    groups = (group_size or pooled_size,) * 2
+    total = pooled_planes(data, rois[:, 0].astype(jnp.int32), bins, groups)
     return total / jnp.maximum(bins.area(), 1).astype(data.dtype)[:, None]
 
 

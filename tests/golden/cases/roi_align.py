@@ -32,6 +32,8 @@ CASES = [
     _case("aligned_ratio", POSITIVE, aligned=True, sample_ratio=3),
     _case("many_bins", pooled_size=(7, 7), spatial_scale=0.0625),
     _case("sensitive", channels=8, pooled_size=(2, 2), position_sensitive=True),
+    _case("sensitive_unequal", channels=12, position_sensitive=True),
+    _case("sensitive_row", channels=8, pooled_size=(1, 4), position_sensitive=True, sample_ratio=2),
     _case("nothing", rois=values([[0, -9, -9, -4, -4], [1, 1, 1, 4, 4]])),
     _rotated("plain", also=("float64",)),
     _rotated("ratio", sampling_ratio=2, spatial_scale=0.5),

@@ -489,6 +489,42 @@ def structures_of_networks(mx):
 
 
 @script
+def structures_of_children_with_other_names(mx):
+    """Children are found by their order; those of the new block are named otherwise."""
+    nn = mx.gluon.nn
+
+    class Chain(mx.gluon.Block):
+        def add(self, block):
+            self._children[f"{block.name}_{len(self._children)}"] = block
+
+        def forward(self, x):
+            for child in self._children.values():
+                x = child(x)
+            return x
+
+    def chain():
+        inner, outer = Chain(), Chain()
+        inner.add(nn.Dense(2, in_units=3))
+        outer.add(inner)
+        outer.add(nn.Dense(2, in_units=2))
+        outer.add(nn.BatchNorm(in_channels=2))
+        return outer
+
+    net, other, pair = chain(), chain(), chain()
+    pair.add(nn.Dense(2, in_units=2))
+    net.initialize()
+    fill(net)
+    net.hybridize()
+    x = mx.nd.array(numbers("x", (2, 3)))
+    expected = net(x)
+    with folder() as at:
+        path = str(at / "model")
+        net.save(path)
+        other.load(path)
+        return [expected, other(x), attempt(mx, lambda: pair.load(path))]
+
+
+@script
 def structure_files(mx):
     """What the file says of a network that was called plain, then hybridized."""
     net, pictures = _image(mx, prefix="image_")

@@ -519,3 +519,17 @@ def trajectories(mx):
                 trainer.step(4 * contexts)
             seen[f"{name} {mode}"] = [p.list_data()[-1] for p in parameters]
     return seen
+
+
+@script
+def parameters_of_several_trainers(mx):
+    """A parameter may have several trainers, unless its rows are sparse."""
+    seen = {}
+    for options in ({}, {"grad_stype": "row_sparse"}, {"stype": "row_sparse"}):
+        parameter = mx.gluon.Parameter("rows", shape=(3, 2), **options)
+        parameter.initialize()
+        trainers = [mx.gluon.Trainer([parameter], "sgd")]
+        key = " ".join(options) or "dense"
+        again = attempt(mx, lambda p=parameter, t=trainers: t.append(mx.gluon.Trainer([p], "sgd")))
+        seen[key] = [again, len(trainers)]
+    return seen
