@@ -2,7 +2,7 @@
 
 As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
 writes through; all others give a copy. An index of integers only gives shape (1,). Lists, tuples
-within a tuple, NumPy arrays and NDArrays are integer indices even when they hold booleans (0 and 1):
+within a tuple, NumPy arrays and NDArrays are integer indices even when they hold booleans (0, 1):
 ``nd.contrib.boolean_mask`` selects. An index beyond an axis is an error (MXNet reads and writes
 other memory), and a None after a list stands where NumPy has it (in MXNet an axis before).
 """

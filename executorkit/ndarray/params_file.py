@@ -8,9 +8,9 @@ An array is, since MXNet 1.0 (V2; V3 where shapes may be () or hold 0), little-e
     uint32 magic, int32 storage type (0: dense), uint32 ndim, int64 sizes,
     int32 device type, int32 device number, int32 element type, elements
 
-A sparse array has the axes of its stored values before its own, and, before the values, the type and
-axes of each of its index arrays (``row_sparse``: rows; ``csr``: row pointers, columns), which follow the
-values. It is read as a dense array.
+A sparse array has the axes of its stored values before its own. Before the values stand the type
+and axes of its index arrays (``row_sparse``: rows; ``csr``: row pointers, columns), and after the
+values the indices. It is read as a dense array.
 
 MXNet 0.12 (V1) had no storage type, earlier versions no magic number and sizes of uint32. All are
 read; scalars and arrays without elements of V3 under ``mx.np_shape()`` only. Files are written as
@@ -365,7 +365,7 @@ class _ParamsReader:
         shape = self._shape("ndim")
         if not shape and magic != _V3:
             raise self._error("it has no shape: an array without contents was saved")
-        device = self._numbers("2i", "context")
+        device_type, device_id = self._numbers("2i", "context")
         dtype = self._dtype()
         parts = [(shape if stored is None else stored, dtype)]
         for _ in range(n_indices):
@@ -375,7 +375,10 @@ class _ParamsReader:
             # Not left to the length of the file, because another size may be 0.
             raise self._error(f"shape {shape} is larger than any memory")
         self.magics.add(magic if magic in _WRITERS else None)
-        return ArrayHeader(None, shape, dtype, self._at, device, name, tuple(parts))
+        return ArrayHeader(
+            None, shape, dtype, self._at, device=(device_type, device_id), storage=name,
+            parts=tuple(parts),
+        )  # fmt: skip
 
     def _shape(self, part: str) -> tuple[int, ...]:
         dated = self._magic in (_V1, _V2, _V3)

@@ -128,8 +128,7 @@ class Symbol(PythonOperators, Viewed):
     Shapes are given by name, or by position in the order of ``list_arguments`` (None for unknown);
     0 is an unknown dimension, or -1 under :func:`executorkit.util.np_shape`. Returns three lists of
     shapes; three times None, with a warning that names the unknown ones, if they do not follow.
-    Raises :class:`ShapeError` for a contradiction, :class:`MXNetError` for an unknown name, and
-    NotSupportedError for an axis of length 0 under ``np_shape``.
+    Raises :class:`ShapeError` for a contradiction and :class:`MXNetError` for an unknown name.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -139,8 +138,9 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def infer_shape_partial(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
-        """Returns the known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
-    dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
+        """Returns the known part of :meth:`infer_shape`, more of it than MXNet: () for an unknown
+    shape, 0 for an unknown dimension. Under :func:`executorkit.util.np_shape` they are None and -1.
+    """
         ...
 
     def infer_type(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:

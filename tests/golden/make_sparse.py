@@ -2,8 +2,8 @@
 
     python tests/golden/make_sparse.py
 
-Runs under MXNet's environment (see ``make.py``), never under the project's. The networks are built like
-a factorization machine, linear classifiers (a product, a layer) and a sum of embeddings.
+Runs under MXNet's environment (see ``make.py``), never under the project's. The networks are a
+factorization machine, linear classifiers (by a product, by a layer) and a sum of embeddings.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _predict(name: str, symbol: Symbol, data: np.ndarray) -> np.ndarray:
     params = {}
     shapes, _, _ = symbol.infer_shape(data=data.shape)
     labels = [n for n in symbol.list_arguments() if n.endswith("_label")]
-    for argument, shape in zip(symbol.list_arguments(), shapes):
+    for argument, shape in zip(symbol.list_arguments(), shapes, strict=True):
         if argument != "data" and argument not in labels:
             array = mx.nd.array(_with_empty_rows(rng, *shape))
             is_sparse = stypes.get(argument, {}).get("__storage_type__") == "1"

@@ -1,4 +1,4 @@
-"""Files with sparse arrays give MXNet's numbers as dense arrays; networks of them predict the same."""
+"""Files with sparse arrays give MXNet's numbers as dense arrays, and the same predictions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def _csr(columns: int, pointers: tuple[int, ...], indices: tuple[int, ...]) -> b
 
 @pytest.mark.filterwarnings("ignore:.*sparse arrays")
 def test_damaged_sparse_arrays_are_errors_of_the_format():
-    (array,) = mx.nd.load_frombuffer(_csr(3, (0, 1, 2), (2, 0)))
+    arrays: Any = mx.nd.load_frombuffer(_csr(3, (0, 1, 2), (2, 0)))
+    (array,) = arrays
     assert array.asnumpy().tolist() == [[0, 0, 1], [1, 0, 0]]
     damaged = {
         "column": _csr(3, (0, 1, 2), (2, 3)),
