@@ -184,7 +184,7 @@ class ParamsHeaders(Sequence[ArrayHeader]):
         return array.elements(np.memmap(self.path, np.uint8, "r", array.offset, array.nbytes))
 
     def blocks(self, array: ArrayHeader, size: int = 1 << 20) -> Iterator[np.ndarray]:
-        """Returns the stored elements in order, at most ``size`` at a time, in one reused buffer."""
+        """Returns the stored elements, at most ``size`` at a time, in one reused buffer."""
         count = math.prod(array.parts[0][0])
         buffer = np.empty(min(size, count), array.dtype)
         with open(self.path, "rb", buffering=0) as file:
