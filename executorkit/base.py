@@ -1,11 +1,13 @@
 """MXNet's import path ``mxnet.base``: the exception, types that scripts test against, and helpers,
-without the handles and functions of MXNet's C interface."""
+with names of MXNet's C interface, whose calls are refused."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -26,6 +28,41 @@ mx_int = np.int32
 mx_int64 = np.int64
 mx_float = np.float32
 mx_real_t = np.float32
+
+#: Types of handles that MXNet's library gives out.
+NDArrayHandle = SymbolHandle = ExecutorHandle = CachedOpHandle = OpHandle = ctypes.c_void_p
+FunctionHandle = DataIterHandle = DataIterCreatorHandle = RecordIOHandle = ctypes.c_void_p
+KVStoreHandle = ProfileHandle = DLPackHandle = ctypes.c_void_p
+CudaModuleHandle = CudaKernelHandle = RtcHandle = ctypes.c_void_p
+mx_float_p = ctypes.POINTER(ctypes.c_float)
+
+
+def refuse_library(where: str, *args: object, **kwargs: object) -> NoReturn:
+    """Raises NotSupportedError (a NotImplementedError): executorkit has no library in C."""
+    problem = "it has no MXNet library"
+    because = "executorkit is Python on JAX"
+    hint = "functions of mx.nd; mx.operator.register, or jax.ffi, for operators of one's own"
+    raise NotSupportedError(where, problem, because=because, hint=hint)
+
+
+class _Library:
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return partial(refuse_library, name)
+
+
+_LIB = _Library()
+(
+    c_array, c_array_buf, c_handle_array, c_str, c_str_array, check_call, ctypes2buffer,
+    ctypes2numpy_shared, get_last_ffi_error,
+) = (
+    partial(refuse_library, f"mx.base.{name}")
+    for name in (
+        "c_array", "c_array_buf", "c_handle_array", "c_str", "c_str_array", "check_call",
+        "ctypes2buffer", "ctypes2numpy_shared", "get_last_ffi_error",
+    )
+)  # fmt: skip
 
 #: MXNet's name of the error for a dense operation on a sparse array.
 NotSupportedForSparseNDArray = NotSupportedError
@@ -72,28 +109,28 @@ def with_metaclass(meta: type, *bases: type) -> Any:
     return type.__new__(Metaclass, "temporary_class", (), {})
 
 
-class _ClassProperty:
-    def __init__(self, getter: Any, setter: Any = None) -> None:
-        self._getter = getter
-        self._setter = setter
+class _MXClassPropertyDescriptor:
+    def __init__(self, fget: Any, fset: Any = None) -> None:
+        self.fget = fget
+        self.fset = fset
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self._getter.__get__(instance, type(instance) if owner is None else owner)()
+        return self.fget.__get__(instance, type(instance) if owner is None else owner)()
 
     def __set__(self, instance: object, value: object) -> None:
-        if self._setter is None:
+        if self.fset is None:
             raise AttributeError("the class property cannot be set")
         owner = instance if isinstance(instance, type) else type(instance)
-        self._setter.__get__(None, owner)(value)
+        self.fset.__get__(None, owner)(value)
 
-    def setter(self, function: object) -> _ClassProperty:
-        return _ClassProperty(self._getter, _class_method(function))
+    def setter(self, function: object) -> _MXClassPropertyDescriptor:
+        return _MXClassPropertyDescriptor(self.fget, _class_method(function))
 
 
 class _MXClassPropertyMetaClass(type):
     def __setattr__(cls, key: str, value: object) -> None:
         attribute = cls.__dict__.get(key)
-        if isinstance(attribute, _ClassProperty):
+        if isinstance(attribute, _MXClassPropertyDescriptor):
             attribute.__set__(cls, value)
         else:
             super().__setattr__(key, value)
@@ -103,9 +140,9 @@ def _class_method(function: Any) -> Any:
     return function if isinstance(function, classmethod | staticmethod) else classmethod(function)
 
 
-def classproperty(func: object) -> _ClassProperty:
+def classproperty(func: object) -> _MXClassPropertyDescriptor:
     """Makes a function of the class a property of it."""
-    return _ClassProperty(_class_method(func))
+    return _MXClassPropertyDescriptor(_class_method(func))
 
 
 #: Exception classes by the names that MXNet's library puts before its messages.

@@ -26,6 +26,11 @@ from .context import Context
 from .debugging import FiniteReport
 from .display import Line, View, Viewed, brief, view_of
 from .errors import BatchError, BatchTypeError, NotSupportedError
+from .executor import (
+    load_arrays as _load_general,  # noqa: F401 - MXNet's name
+    load_data as _load_data,  # noqa: F401
+    load_label as _load_label,  # noqa: F401
+)
 from .ndarray import NDArray
 from .parallel import (
     DataParallel,
@@ -45,26 +50,6 @@ from .program import current_options
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
-
-
-def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
-    for source, target in zip(data, targets, strict=False):
-        if isinstance(target, NDArray):
-            source.copyto(target)
-            continue
-        rows = target[-1][0].stop
-        if source.shape[0] != rows:
-            raise BatchError("batch", f"{source.shape[0]} rows, expected {rows}")
-        for part, array in target:
-            source[part].copyto(array)
-
-
-def _load_data(batch: Any, targets: Sequence[Any]) -> None:
-    _load_general(batch.data, targets)
-
-
-def _load_label(batch: Any, targets: Sequence[Any]) -> None:
-    _load_general(batch.label, targets)
 
 
 class DataParallelExecutorManager(Viewed, DataParallel):

@@ -15,6 +15,11 @@ from ._backward import (
     heads_in_order as heads_in_order,
     needs_head_gradients as needs_head_gradients,
 )
+from ._batch_loading import (
+    load_arrays as load_arrays,
+    load_data as load_data,
+    load_label as load_label,
+)
 from ._bind import bind as bind, simple_bind as simple_bind
 from ._buffers import Buffers as Buffers, lazy_zeros as lazy_zeros, read_buffers as read_buffers
 from ._cached_op import CachedOp as CachedOp  # attaches itself to mx.nd, too
@@ -48,3 +53,7 @@ from ._validation import (
     parse_grad_req as parse_grad_req,
 )
 from .runnable import BoundGraph as BoundGraph, Runnable as Runnable
+
+# Scripts use these of MXNet's private names.
+_load_data = load_data
+_load_label = load_label

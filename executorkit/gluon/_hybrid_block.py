@@ -171,6 +171,27 @@ class HybridBlock(Block):
     def _cached_graph(self) -> tuple[Any, ...]:
         return () if self._traced is None else (self._traced.inputs, self._traced.output)
 
+    @property
+    def _in_format(self) -> Any:
+        return None if self._traced is None else self._traced.in_structure
+
+    @_in_format.setter
+    def _in_format(self, structure: Any) -> None:
+        self._restructure(in_structure=structure)
+
+    @property
+    def _out_format(self) -> Any:
+        return None if self._traced is None else self._traced.out_structure
+
+    @_out_format.setter
+    def _out_format(self, structure: Any) -> None:
+        self._restructure(out_structure=structure)
+
+    def _restructure(self, **structure: Any) -> None:
+        if self._traced is not None:
+            self._traced = self._traced._replace(**structure)
+            self._compiled = None
+
     def _graph(self, args: Sequence[Any]) -> TracedGraph:
         if self._traced is None:
             self._traced = trace(self, args)

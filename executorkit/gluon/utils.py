@@ -9,7 +9,7 @@ import ssl
 import tempfile
 import urllib.request
 import warnings
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -217,6 +217,31 @@ def _target(url: str, path: str | None) -> Path:
         problem = f"{url!r} names no file"
         raise ArgumentValueError("download", problem, hint="path=, the file to write")
     return Path(path or "").expanduser() / name
+
+
+def _get_repo_url() -> str:
+    default = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
+    url = os.environ.get("MXNET_GLUON_REPO") or default
+    return url if url.endswith("/") else f"{url}/"
+
+
+def _get_repo_file_url(namespace: str, filename: str) -> str:
+    return f"{_get_repo_url()}{namespace}/{filename}"
+
+
+# Texts
+
+
+def _indent(s_: str, numSpaces: int) -> str:
+    return s_.replace("\n", "\n" + numSpaces * " ")
+
+
+def _brief_print_list(lst: Iterable[object], limit: int = 7) -> str:
+    names = [f"'{item}'" for item in lst]
+    if len(names) > limit:
+        first, last = names[: limit // 2], names[-limit // 2 :]
+        return f"{', '.join(first)}, ..., {', '.join(last)}"
+    return ", ".join(names)
 
 
 class HookHandle:

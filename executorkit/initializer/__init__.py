@@ -11,6 +11,7 @@ takes far longer than drawing.
 
 from typing import TYPE_CHECKING
 
+from .. import random as random
 from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import InitializerError as InitializerError
 from ._compound_initializers import FusedRNN as FusedRNN, Load as Load, Mixed as Mixed

@@ -26,9 +26,9 @@ class MNISTIter(MXDataIter):
         takes one of ``num_parts`` consecutive parts of the examples.
     silent
         suppresses the log line.
-    prefetch_buffer, ctx, device_id, dtype
-        without effect; images are float32. Every other keyword, such as ``input_shape``, is ignored
-        with a warning: the file has the images' shape.
+    prefetch_buffer, ctx, device_id, dtype, input_shape
+        without effect: images are float32, and the file has their shape. Every other keyword is
+        ignored with a warning.
 
     Pixels are divided by 256. An incomplete last batch is dropped. ``batch.index`` numbers the
     examples of the file (zeros in MXNet). Raises OSError if a file cannot be read, FileFormatError
@@ -53,6 +53,7 @@ class MNISTIter(MXDataIter):
         dtype: Any = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        input_shape: Any = None,
         **unknown: Any,
     ) -> None:
         warn_of_unknown("MNISTIter", unknown)

@@ -8,6 +8,7 @@ pairs compiles nothing for its length. Sums are in float64.
 
 from typing import TYPE_CHECKING
 
+from .. import ndarray as ndarray
 from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import MetricShapeError as MetricShapeError, MetricValueError as MetricValueError
 from ._accuracy import Accuracy as Accuracy, TopKAccuracy as TopKAccuracy

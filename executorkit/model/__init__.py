@@ -12,7 +12,7 @@ from ._checkpoint_files import (
     params_path,
     save_checkpoint as save_checkpoint,
 )
-from ._feedforward import FeedForward as FeedForward
+from ._feedforward import FeedForward as FeedForward, _train_multi_device as _train_multi_device
 from ._kvstore_update import (
     _create_kvstore as _create_kvstore,
     _initialize_kvstore as _initialize_kvstore,

@@ -164,34 +164,12 @@ class FeedForward:
         store, update_on_kvstore = _create_kvstore(kvstore, n_devices, self.arg_params)
         count = 1 if update_on_kvstore else n_devices
         optimizer = self._make_optimizer(param_names, data.batch_size, store, count)
-        manager = DataParallelExecutorManager(
-            symbol, self.ctx, data, arg_names, param_names=param_names, aux_names=aux_names,
-            work_load_list=work_load_list, logger=logger, sym_gen=self.sym_gen,
+        _train_multi_device(
+            symbol, self.ctx, arg_names, param_names, aux_names, self.arg_params, self.aux_params,
+            self.begin_epoch, self.num_epoch, self.epoch_size, optimizer, store, update_on_kvstore,
+            data, eval_data, eval_metric, epoch_end_callback, batch_end_callback, logger,
+            work_load_list, monitor, eval_end_callback, eval_batch_end_callback, self.sym_gen,
         )  # fmt: skip
-        loop = _ManagerLoop(
-            manager=manager,
-            arg_params=self.arg_params,
-            aux_params=self.aux_params,
-            optimizer=optimizer,
-            kvstore=store,
-            update_on_kvstore=update_on_kvstore,
-            epoch_size=self.epoch_size,
-            logger=logger or logging,
-        )
-        if monitor is not None:
-            manager.install_monitor(monitor)
-        spec = FitSpec(
-            train_data=data,
-            eval_data=eval_data,
-            eval_metric=eval_metric,
-            epoch_end_callback=epoch_end_callback,
-            batch_end_callback=batch_end_callback,
-            eval_end_callback=eval_end_callback,
-            eval_batch_end_callback=eval_batch_end_callback,
-            monitor=monitor,
-        )
-        data.reset()
-        loop._run_epochs(spec, range(self.begin_epoch, self.num_epoch))
 
     def predict(
         self,
@@ -387,6 +365,45 @@ class FeedForward:
         if not optimizer.idx2name:
             optimizer.idx2name = {**index_names}
         return optimizer
+
+
+def _train_multi_device(
+    symbol: Symbol, ctx: Sequence[Context], arg_names: Sequence[str], param_names: Sequence[str],
+    aux_names: Sequence[str], arg_params: Params, aux_params: Params, begin_epoch: int,
+    end_epoch: int, epoch_size: int | None, optimizer: opt.Optimizer, kvstore: Any,
+    update_on_kvstore: bool, train_data: Any, eval_data: Any = None, eval_metric: Any = None,
+    epoch_end_callback: Any = None, batch_end_callback: Any = None, logger: Any = None,
+    work_load_list: Sequence[float] | None = None, monitor: Any = None,
+    eval_end_callback: Any = None, eval_batch_end_callback: Any = None, sym_gen: Any = None,
+) -> None:  # fmt: skip
+    manager = DataParallelExecutorManager(
+        symbol, ctx, train_data, arg_names, param_names=param_names, aux_names=aux_names,
+        work_load_list=work_load_list, logger=logger, sym_gen=sym_gen,
+    )  # fmt: skip
+    loop = _ManagerLoop(
+        manager=manager,
+        arg_params=arg_params,
+        aux_params=aux_params,
+        optimizer=optimizer,
+        kvstore=kvstore,
+        update_on_kvstore=update_on_kvstore,
+        epoch_size=epoch_size,
+        logger=logger or logging,
+    )
+    if monitor is not None:
+        manager.install_monitor(monitor)
+    spec = FitSpec(
+        train_data=train_data,
+        eval_data=eval_data,
+        eval_metric=eval_metric,
+        epoch_end_callback=epoch_end_callback,
+        batch_end_callback=batch_end_callback,
+        eval_end_callback=eval_end_callback,
+        eval_batch_end_callback=eval_batch_end_callback,
+        monitor=monitor,
+    )
+    train_data.reset()
+    loop._run_epochs(spec, range(begin_epoch, end_epoch))
 
 
 @dataclass(eq=False)

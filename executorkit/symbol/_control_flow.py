@@ -5,7 +5,6 @@ name, and cut off from the outer graph. Outputs of outer operators that the body
 variables of the subgraph and inputs of the loop's node; outer variables are inputs of both.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,18 +17,13 @@ from .nesting import flatten, nest_like
 from .node import Entry, Node, topological_order
 
 MARK = "__subgraph_name__"
-_numbers: defaultdict[str, int] = defaultdict(int)
 
 
 def unique_name(name: str) -> str:
     outer = AttrScope.current.get(None).get(MARK)
     full = f"{outer}${name}" if outer else name
-    _numbers[full] += 1
-    return f"{full}{_numbers[full] - 1}"
-
-
-def reset_subgraph_numbers() -> None:
-    _numbers.clear()
+    AttrScope._subgraph_names[full] += 1
+    return f"{full}{AttrScope._subgraph_names[full] - 1}"
 
 
 def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:

@@ -1,6 +1,7 @@
 """Names and annotations of the symbols created in a ``with`` statement, in its thread."""
 
 import threading
+from collections import defaultdict
 from typing import Any, ClassVar, Self
 
 from ..errors import AttributeValueError, InputTypeError
@@ -89,6 +90,8 @@ class AttrScope(metaclass=_Scoped):
     """
 
     _stack: ClassVar[_Stack] = _Stack()
+    #: The numbers of the next subgraphs, by name.
+    _subgraph_names: ClassVar[defaultdict[str, int]] = defaultdict(int)
 
     def __init__(self, **kwargs: str) -> None:
         for name, value in kwargs.items():

@@ -56,7 +56,7 @@ def test_a_published_file_is_checked(root, tmp_path, monkeypatch):
         "  try: fetch it again, or call it mobilenet0.25.params if it is one of your own"
     )
     sha1 = hashlib.sha1(contents).hexdigest()
-    monkeypatch.setitem(model_store._SHA1, "mobilenet0.25", sha1)
+    monkeypatch.setitem(model_store._model_sha1, "mobilenet0.25", sha1)
     path = path.rename(tmp_path / f"mobilenet0.25-{sha1[:8]}.params")
     (tmp_path / "mobilenet0.25.params").touch()
     assert model_store.get_model_file("mobilenet0.25", str(tmp_path)) == str(path)

@@ -10,13 +10,12 @@ import executorkit as mx
 from executorkit.errors import AttributeValueError, InputTypeError
 from executorkit.lowering import graph_of, lower
 from executorkit.program import program_for
-from executorkit.symbol import _control_flow
 from tests._tools import golden as _golden
 from tests.golden.cases._loops import ARRAYS, LOOPS, head
 
 
 def built(name):
-    _control_flow.reset_subgraph_numbers()
+    mx.AttrScope._subgraph_names.clear()
     with mx.name.NameManager():
         return LOOPS[name](mx)
 

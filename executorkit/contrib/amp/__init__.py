@@ -12,6 +12,7 @@ program. ``convert_symbol``, ``convert_model`` and ``convert_hybrid_block`` conv
 for inference.
 """
 
+from . import amp as amp
 from ._casting import init as init
 from ._conversion import (
     convert_hybrid_block as convert_hybrid_block,

@@ -15,6 +15,10 @@ As in MXNet on CPU, the range that a convolution of uint8 data claims is twice t
 ``quantized_dtype="int8"`` (the default) for accuracy.
 """
 
+import logging as logging
+import os as os
+
+from ...context import cpu as cpu
 from ._calibration import (
     LayerHistogramCollector as LayerHistogramCollector,
     LayerOutputMinMaxCollector as LayerOutputMinMaxCollector,

@@ -10,7 +10,7 @@ from ..utils import check_sha1
 ROOT = str(Path(data_dir(), "models"))
 
 #: SHA-1 of the file of each network whose trained parameters MXNet publishes.
-_SHA1 = {
+_model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
     "densenet161": "b6c8a95717e3e761bd88d145f4d0a214aaa515dc",
@@ -51,10 +51,10 @@ _SHA1 = {
 def short_hash(name: str) -> str:
     """Returns the first 8 digits of the SHA-1 of a network's published file. Raises ValueError
     (ArgumentValueError) for a network without one."""
-    if name not in _SHA1:
+    if name not in _model_sha1:
         problem = f"Pretrained model for {name} is not available."
         raise ArgumentValueError("model_zoo", problem)
-    return _SHA1[name][:8]
+    return _model_sha1[name][:8]
 
 
 def get_model_file(name: str, root: str = ROOT) -> str:
@@ -65,13 +65,13 @@ def get_model_file(name: str, root: str = ROOT) -> str:
     """
     folder = Path(root).expanduser()
     other = folder / f"{name}.params"
-    if name not in _SHA1 and other.is_file():
+    if name not in _model_sha1 and other.is_file():
         return str(other)
     path = folder / f"{name}-{short_hash(name)}.params"
     if path.is_file():
-        if check_sha1(path, _SHA1[name]):
+        if check_sha1(path, _model_sha1[name]):
             return str(path)
-        problem = f"{path} is not the published file, whose SHA-1 is {_SHA1[name]}"
+        problem = f"{path} is not the published file, whose SHA-1 is {_model_sha1[name]}"
         hint = f"fetch it again, or call it {other.name} if it is one of your own"
         raise FileAccessError("model_zoo", problem, hint=hint)
     if other.is_file():

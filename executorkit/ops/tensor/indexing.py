@@ -282,6 +282,15 @@ def _scatter_add(shape: Shape, unique: bool, data: Array, *where: Array) -> Arra
     return jnp.zeros(shape, data.dtype).at[where].set(data, mode="drop", unique_indices=unique)
 
 
+def _targets(data: Array, indices: Array, shape: Shape) -> tuple[Array, ...]:
+    where = _index_tuple(indices, len(shape))
+    expected = (*indices.shape[1:], *shape[indices.shape[0] :])
+    if data.shape != expected:
+        problem = f"'data' is {data.shape}, expected {expected}"
+        raise ShapeError(problem, because=f"indices is {indices.shape} and shape={shape}")
+    return where
+
+
 @register("scatter_nd", infer_type=dtype_of_first_input)
 def scatter_nd(data: Array, indices: Array, *, shape: Shape):
     """Computes out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
@@ -290,11 +299,7 @@ def scatter_nd(data: Array, indices: Array, *, shape: Shape):
     the result. Where indices name an entry twice one of the values stays; each of them gets the
     entry's gradient, as in MXNet. Entries outside are dropped.
     """
-    where = _index_tuple(indices, len(shape))
-    expected = (*indices.shape[1:], *shape[indices.shape[0] :])
-    if data.shape != expected:
-        problem = f"'data' is {data.shape}, expected {expected}"
-        raise ShapeError(problem, because=f"indices is {indices.shape} and shape={shape}")
+    where = _targets(data, indices, shape)
 
     def scatter(data: Array, *where: Array) -> Array:
         return _scatter_add(shape, False, data, *where)
@@ -304,6 +309,18 @@ def scatter_nd(data: Array, indices: Array, *, shape: Shape):
         return _scatter_add(shape, True, tangent, *where)
 
     return with_jvp(scatter, rule, *(None for _ in where))(data, *where)
+
+
+@register("_backward_gather_nd", infer_type=dtype_of_first_input)
+def backward_gather_nd(data: Array, indices: Array, *, shape: Shape):
+    """Computes out[indices[0, j], ..., indices[M - 1, j], ...] as the sum of all data[j, ...] with
+    these indices: the gradient of ``gather_nd``.
+
+    data (j0, j1, ..., sM, ...); indices (M, j0, j1, ...); ``shape`` (s0, s1, ...) is the shape of
+    the result. Each data[j, ...] gets the gradient of its sum. Entries outside are dropped.
+    """
+    where = _targets(data, indices, shape)
+    return jnp.zeros(shape, data.dtype).at[where].add(data, mode="drop")
 
 
 def _strides(shape: Shape) -> list[int]:

@@ -38,6 +38,13 @@ CASES = [
     ),
     _scatter("rows", normal(2, 3), values([[2, 0]]), (3, 3)),
     _scatter("matrix", normal(1, 2, 2), values([[[0, 1]], [[1, 2]]], "int64"), (2, 3, 2)),
+    *(
+        Case(f"_backward_{name}", "_backward_gather_nd", {"data": data, "indices": i}, {"shape": s})
+        for name, data, i, s in (
+            ("gather_nd", normal(3), values([[1, 1, 0], [0, 0, 2]]), (2, 3)),
+            ("gather_nd-rows", normal(2, 3), values([[1, 1]], "int32"), (2, 3)),
+        )
+    ),
     Case(
         "_ravel_multi_index",
         "_ravel_multi_index",

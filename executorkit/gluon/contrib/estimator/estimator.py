@@ -276,6 +276,10 @@ class Estimator:
             defaults.append(LoggingHandler(metrics=self.train_metrics))
         return _ordered(handlers + defaults, self.train_metrics + self.val_metrics)
 
+    def _categorize_handlers(self, event_handlers: Sequence[Any]) -> tuple[list[Any], ...]:
+        events = TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd
+        return tuple([*_of(event, event_handlers)] for event in events)
+
     def _prepare_default_validation_handlers(self, event_handlers: Any) -> list[Any]:
         handlers = _checked_handlers(event_handlers)
         if not any(isinstance(h, MetricHandler) for h in handlers):

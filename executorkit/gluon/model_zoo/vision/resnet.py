@@ -21,6 +21,10 @@ def _convolution(
     return Conv2D(channels, kernel, stride, kernel // 2, use_bias=use_bias, in_channels=in_channels)
 
 
+def _conv3x3(channels: int, stride: int, in_channels: int) -> Conv2D:
+    return _convolution(channels, 3, stride, in_channels)
+
+
 class _Residual(HybridBlock):
     """Base of residual blocks with ``channels`` outputs. One of the convolutions has the stride;
     ``downsample`` convolves the input before the sum, because its shape differs from the output's.
