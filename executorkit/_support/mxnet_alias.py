@@ -16,15 +16,21 @@ _SPAWNED = str(Path(__file__).with_name("spawned"))
 
 
 class AliasedModules(MetaPathFinder, Loader):
-    """The first finder of modules, for those below another name of the package: below ``mxnet``
-    after :func:`install_as_mxnet`, or after ``sys.modules["mxnet"] = executorkit``. The finders of
-    Python would load a second copy of each, whose classes are other classes."""
+    """The first finder of modules, for ``alias``, a second name of the package, and for all modules
+    below any second name: below ``mxnet`` after ``sys.modules["mxnet"] = executorkit``, too. The
+    finders of Python would load a second copy of each, whose classes are other classes."""
+
+    def __init__(self) -> None:
+        self.alias: str | None = None
 
     def find_spec(self, fullname: str, path: Any = None, target: object = None) -> Any:
+        package = sys.modules[_PACKAGE]
         alias, _, name = fullname.partition(".")
-        if not name or alias == _PACKAGE or sys.modules.get(alias) is not sys.modules[_PACKAGE]:
-            return None
-        original = PathFinder.find_spec(f"{_PACKAGE}.{name}", path)
+        original = None
+        if not name and fullname == self.alias:
+            original = package.__spec__
+        elif name and alias != _PACKAGE and sys.modules.get(alias) is package:
+            original = PathFinder.find_spec(f"{_PACKAGE}.{name}", path)
         if original is None:
             return None
         spec = ModuleSpec(fullname, self, origin=original.origin)
@@ -33,17 +39,15 @@ class AliasedModules(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         # Python then returns the entry of sys.modules; it has set __spec__ of ``module`` alone.
-        alias, _, name = module.__name__.partition(".")
-        import_module(f"{_PACKAGE}.{name}")
-        _add_loaded(alias, f".{name}")
+        # With all modules below: importing vision.alexnet would replace the function of this name.
+        alias = module.__name__
+        original = import_module(_PACKAGE + alias[len(alias.partition(".")[0]) :]).__name__
+        for name, loaded in list(sys.modules.items()):
+            if name == original or name.startswith(f"{original}."):
+                sys.modules[alias + name.removeprefix(original)] = loaded
 
 
-def _add_loaded(alias: str, path: str = "") -> None:
-    # With all modules below: importing vision.alexnet would replace the function of this name.
-    original = _PACKAGE + path
-    for name, module in list(sys.modules.items()):
-        if name == original or name.startswith(f"{original}."):
-            sys.modules[alias + name.removeprefix(_PACKAGE)] = module
+_finder = AliasedModules()
 
 
 def install_as_mxnet() -> None:
@@ -58,12 +62,12 @@ def install_as_mxnet() -> None:
     if imported is not package:
         problem = f"another mxnet is imported already, from {getattr(imported, '__file__', None)}"
         raise MXNetError("install_as_mxnet", problem, hint="call it before import mxnet")
-    _add_loaded("mxnet")
+    _finder.alias = "mxnet"
     if _SPAWNED not in sys.path:
         sys.path.insert(1, _SPAWNED)
 
 
 def find_aliased_modules() -> None:
     """Has aliased modules found, before all other modules."""
-    if not any(isinstance(finder, AliasedModules) for finder in sys.meta_path):
-        sys.meta_path.insert(0, AliasedModules())
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)

@@ -19,12 +19,13 @@ import pytest
 
 import executorkit as mx
 from executorkit.__main__ import main
-from executorkit._support.mxnet_alias import AliasedModules, find_aliased_modules
+from executorkit._support import mxnet_alias
 
 
 @pytest.fixture
 def unaliased(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(mxnet_alias._finder, "alias", None)
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == "mxnet"]:
         del sys.modules[name]
@@ -85,20 +86,22 @@ def test_forms_of_imports() -> None:
 
 @pytest.mark.usefixtures("aliased")
 def test_the_tools_of_importlib() -> None:
+    assert "mxnet" not in sys.modules  # which libraries ask for
+    spec = importlib.util.find_spec("mxnet")
+    assert spec is not None
+    assert (spec.name, spec.origin) == ("mxnet", mx.__file__)
     spec = importlib.util.find_spec("mxnet.gluon.contrib")
     assert spec is not None
     assert spec.origin == mx.gluon.contrib.__file__
-    assert importlib.util.find_spec("mxnet") is mx.__spec__
     assert importlib.util.find_spec("mxnet.nothing") is None
-    names = {m.name for m in pkgutil.iter_modules(sys.modules["mxnet"].__path__, "mxnet.")}
-    assert {"mxnet.gluon", "mxnet.recordio"} <= names
+    names = {m.name for m in pkgutil.iter_modules(importlib.import_module("mxnet").__path__)}
+    assert {"gluon", "recordio"} <= names
     reloaded = importlib.reload(importlib.import_module("mxnet.log"))
     assert reloaded is mx.log is importlib.import_module("mxnet.log")
     assert importlib.reload(sys.modules["mxnet"]) is mx
-    assert sum(isinstance(finder, AliasedModules) for finder in sys.meta_path) == 1
-    find_aliased_modules()
+    mxnet_alias.find_aliased_modules()
     mx.install_as_mxnet()
-    assert sum(isinstance(finder, AliasedModules) for finder in sys.meta_path) == 1
+    assert sys.meta_path.count(mxnet_alias._finder) == 1
     assert sys.path.count(sys.path[1]) == 1
 
 
