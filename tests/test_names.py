@@ -44,14 +44,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "torch": C_INTERFACE,
         "tvmop": C_INTERFACE,
     },
-    "mxnet.base": dict.fromkeys(
-        (
-            "MXCallbackList", "c2pyerror", "c_array", "c_array_buf", "c_handle_array", "c_str",
-            "c_str_array", "check_call", "ctypes2buffer", "ctypes2numpy_shared",
-            "get_last_ffi_error", "mx_float_p",
-        ),
-        C_INTERFACE,
-    ),
+    "mxnet.base": dict.fromkeys(("MXCallbackList", "c2pyerror"), C_INTERFACE),
     "mxnet.contrib.quantization": {"stats": "scipy.stats, or None without it"},
     "mxnet.io.utils": {"h5py": "files of HDF5 are not read"},
     "mxnet.lr_scheduler": {"pi": "a constant of math"},

@@ -21,8 +21,10 @@ def load_arrays(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
 
 
 def load_data(batch: Any, targets: Sequence[Any]) -> None:
+    """Copies the data of a batch, as :func:`load_arrays`."""
     load_arrays(batch.data, targets)
 
 
 def load_label(batch: Any, targets: Sequence[Any]) -> None:
+    """Copies the labels of a batch, as :func:`load_arrays`."""
     load_arrays(batch.label, targets)

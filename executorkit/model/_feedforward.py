@@ -165,10 +165,14 @@ class FeedForward:
         count = 1 if update_on_kvstore else n_devices
         optimizer = self._make_optimizer(param_names, data.batch_size, store, count)
         _train_multi_device(
-            symbol, self.ctx, arg_names, param_names, aux_names, self.arg_params, self.aux_params,
-            self.begin_epoch, self.num_epoch, self.epoch_size, optimizer, store, update_on_kvstore,
-            data, eval_data, eval_metric, epoch_end_callback, batch_end_callback, logger,
-            work_load_list, monitor, eval_end_callback, eval_batch_end_callback, self.sym_gen,
+            symbol, self.ctx, arg_names, param_names, aux_names,
+            arg_params=self.arg_params, aux_params=self.aux_params, begin_epoch=self.begin_epoch,
+            end_epoch=self.num_epoch, epoch_size=self.epoch_size, optimizer=optimizer,
+            kvstore=store, update_on_kvstore=update_on_kvstore, train_data=data,
+            eval_data=eval_data, eval_metric=eval_metric, epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback, logger=logger, work_load_list=work_load_list,
+            monitor=monitor, eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback, sym_gen=self.sym_gen,
         )  # fmt: skip
 
     def predict(

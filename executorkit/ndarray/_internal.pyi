@@ -15,6 +15,8 @@ def _adamw_update(weight: NDArray | None = None, grad: NDArray | None = None, me
     r"""Adam with decoupled weight decay: weight - eta (lr mean / (sqrt(var) + epsilon) + wd weight), where mean (beta1) and var (beta2) are moving averages of g and g^2. rescale_grad is an array of one element; where it is 0 or not finite, nothing changes. Source: Loshchilov and Hutter, 2019."""
 def _arange(start: float = ..., stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Counts start, start + step, ... before stop, each ``repeat`` times; (count * repeat,)."""
+def _backward_gather_nd(data: NDArray | None = None, indices: NDArray | None = None, shape: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
+    r"""Computes out[indices[0, j], ..., indices[M - 1, j], ...] as the sum of all data[j, ...] with these indices: the gradient of ``gather_nd``."""
 def _cond(*data: NDArray, num_args: int = ..., num_outputs: int = ..., cond_input_locs: _Shape = ..., then_input_locs: _Shape = ..., else_input_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
     r"""Runs one of two bodies, chosen by a condition."""
 def _copy(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -7,7 +7,10 @@ from ._symbol_functions import symbol_module
 
 
 def _CachedOp(*data: Any, **kwargs: Any) -> NoReturn:  # noqa: N802
-    problem, hint = "a graph is no operator here", "mx.nd.CachedOp(symbol), or the symbol itself"
+    problem, hint = (
+        "a graph is not an operator here",
+        "mx.nd.CachedOp(symbol), or the symbol itself",
+    )
     raise NotSupportedError("mx.sym._internal._CachedOp", problem, hint=hint)
 
 

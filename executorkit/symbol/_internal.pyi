@@ -3,6 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal, TypedDict as _TypedDict, Unpack as _Unpack
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
+from typing import Any, NoReturn
 from ._symbol_functions import symbol_module
 
 _Shape = int | _Sequence[int]
@@ -15,6 +16,8 @@ def _adamw_update(weight: Symbol | None = None, grad: Symbol | None = None, mean
     r"""Adam with decoupled weight decay: weight - eta (lr mean / (sqrt(var) + epsilon) + wd weight), where mean (beta1) and var (beta2) are moving averages of g and g^2. rescale_grad is an array of one element; where it is 0 or not finite, nothing changes. Source: Loshchilov and Hutter, 2019."""
 def _arange(start: float = ..., stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, ctx: _Any = '', dtype: _DType = 'float32', name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Counts start, start + step, ... before stop, each ``repeat`` times; (count * repeat,)."""
+def _backward_gather_nd(data: Symbol | None = None, indices: Symbol | None = None, shape: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
+    r"""Computes out[indices[0, j], ..., indices[M - 1, j], ...] as the sum of all data[j, ...] with these indices: the gradient of ``gather_nd``."""
 def _cond(*data: Symbol, num_args: int = ..., num_outputs: int = ..., cond_input_locs: _Shape = ..., then_input_locs: _Shape = ..., else_input_locs: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: Symbol) -> Symbol:
     r"""Runs one of two bodies, chosen by a condition."""
 def _copy(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:

@@ -292,8 +292,8 @@ def test_unknown_keywords_are_ignored_with_one_warning(tmp_path):
     images, labels = tmp_path / "images", tmp_path / "labels"
     images.write_bytes(struct.pack(">4i", 2051, 4, 2, 2) + bytes(16))
     labels.write_bytes(struct.pack(">2i", 2049, 4) + bytes(4))
-    with pytest.warns(UserWarning, match="MNISTIter: ignored, not known: 'input_shape'"):
-        digits = mx.io.MNISTIter(image=images, label=labels, batch_size=2, input_shape=(4,))
+    with pytest.warns(UserWarning, match="MNISTIter: ignored, not known: 'x'"):
+        digits = mx.io.MNISTIter(image=images, label=labels, batch_size=2, input_shape=(4,), x=1)
     assert digits.provide_data[0].shape == (2, 1, 2, 2)
     (tmp_path / "rows").write_text("1\n")
     with pytest.warns(UserWarning, match="CSVIter: ignored, not known: 'x'"):

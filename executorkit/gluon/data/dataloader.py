@@ -1,5 +1,5 @@
-"""``mx.gluon.data.dataloader``: MXNet's import path of the loader, and of what loaders of libraries
-use with ``multiprocessing.Pool``: the functions of workers, and the iterator over their batches."""
+"""``mx.gluon.data.dataloader``: MXNet's import path of the loader, and of the functions of workers
+and the iterator that loaders of libraries use with ``multiprocessing.Pool``."""
 
 import io
 import pickle

@@ -45,7 +45,7 @@ def _cells_begin_state(cells: Iterable[Any], **kwargs: Any) -> list[Any]:
 
 
 def _format_sequence(
-    length: Any, inputs: Tensor, layout: str, merge: bool | None, in_layout: str | None = None
+    length: Any, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
 ) -> tuple[Tensor, int, Ops, int]:
     axis, is_list = layout.find("T"), not isinstance(inputs, tensor_types)
     in_axis = axis if in_layout is None or is_list else in_layout.find("T")
@@ -54,8 +54,8 @@ def _format_sequence(
     first: Any = first_step(inputs)
     batch_axis = (layout.replace("T", "") if is_list else layout).find("N")
     batch_size = 0 if isinstance(first, Symbol) else first.shape[batch_axis]
-    if length is None and merge is False and not is_list:
-        length = first.shape[in_axis]
+    if merge is False and not is_list:
+        length = length or inputs.shape[in_axis]
     steps = merge_or_split(length, inputs, in_axis, merge)
     functions: Any = namespace_of(first)
     if axis != in_axis and isinstance(steps, tensor_types):
