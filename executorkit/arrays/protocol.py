@@ -63,9 +63,7 @@ class PendingValue(Protocol):
         ...
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents without checks or copies, and cancels deferred contents.
-
-        ``value`` has the array's shape, dtype and device; ``shared`` says that its buffer is held
-        elsewhere, so that it must not be donated.
-        """
+        """Replaces the contents without checks or copies, and cancels deferred contents. ``value``
+        has the array's shape, dtype and device; ``shared`` says that its buffer is held elsewhere,
+        so that it must not be donated."""
         ...

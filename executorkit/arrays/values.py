@@ -31,10 +31,8 @@ class FittedValue(NamedTuple):
 
 def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) -> FittedValue:
     """Broadcasts ``source`` (number, NumPy or JAX array, NDArray, nested list) to ``shape``.
-
     Surplus leading axes of length 1 are dropped. TypeError if it is not an array; ShapeError (a
-    ValueError) if it does not broadcast; ``where`` names the assignment in the message.
-    """
+    ValueError) if it does not broadcast; ``where`` names the assignment in the message."""
     if isinstance(source, bool | int | float | np.number | np.bool_):
         return FittedValue(filled(source, shape, dtype, device), False)
     if isinstance(source, Handle | jax.Array):

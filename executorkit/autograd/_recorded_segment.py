@@ -201,11 +201,9 @@ class RecordedSegment(TapeSegment):
         targets: Sequence[Handle] = (),
         uses: NumberUses | None = None,
     ) -> list[RecordedValue]:
-        """Adds a call and returns its outputs, in the storages of ``targets`` if given.
-
-        Callers hold the lock. The last assignment makes the call part of the segment; the remains
-        of an interrupted call are dropped first.
-        """
+        """Adds a call and returns its outputs, in the storages of ``targets`` if given. Callers
+        hold the lock. The last assignment makes the call part of the segment; the remains of an
+        interrupted call are dropped first."""
         before = self.trace
         keys, new, values, versions, links = references
         trace = before.after(resolved, train, keys, uses)

@@ -79,11 +79,8 @@ class BoundTrace(Runnable[Any]):
         accumulates: bool = True,
     ) -> None:
         """Binds a plan to ``arrays`` (arguments and auxiliary states) and the arrays of outputs and
-        gradients.
-
-        ``accumulates`` False ignores grad_req 'add'. Runs at every step: anything that follows from
-        the plan alone belongs to the plan.
-        """
+        gradients. ``accumulates`` False ignores grad_req 'add'. Runs at every step: anything that
+        follows from the plan alone belongs to the plan."""
         program = plan.program
         self.plan = plan
         self.context = context

@@ -97,10 +97,8 @@ def record(
     out: Any = None,
     numbers: Arrays = (),
 ) -> Any:
-    """Records a call and returns its outputs, whose contents are pending.
-
-    MXNetError for inputs that do not fit, and for an ``out`` that belongs to a graph.
-    """
+    """Records a call and returns its outputs, whose contents are pending. MXNetError for inputs
+    that do not fit, and for an ``out`` that belongs to a graph."""
     uses = None
     if numbers:
         resolved, arrays, uses = _with_numbers(resolved, cls, arrays, tuple(numbers))

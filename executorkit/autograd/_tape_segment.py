@@ -32,10 +32,8 @@ _USED_UP = Status.USED_UP
 
 class RecordedValue:
     """The entry of an array that a recorded call computes: value ``number`` of ``segment``.
-
     ``storage`` has the contents as recorded. ``base`` is, for a view of elements that no call
-    computes, the version of their storage at recording.
-    """
+    computes, the version of their storage at recording."""
 
     __slots__ = ("base", "number", "segment", "storage")
 
@@ -69,10 +67,8 @@ _numbers = itertools.count()
 
 class TapeSegment(ABC):
     """Recorded calls, computed together on one context; later segments have larger numbers.
-
     ``used`` are the values that a backward has used up while others can be differentiated. ``lock``
-    is held by the thread that changes the segment.
-    """
+    is held by the thread that changes the segment."""
 
     __slots__ = (
         "__weakref__", "context", "leaf_entries", "lock", "number", "status", "used",
@@ -113,9 +109,7 @@ class TapeSegment(ABC):
 
 class Reached(NamedTuple):
     """Values and leaves that the gradients of some values flow through, by number and by position.
-
-    ``values`` include the heads, ``states`` are leaves that backward changes.
-    """
+    ``values`` include the heads, ``states`` are leaves that backward changes."""
 
     values: frozenset[int]
     leaves: tuple[int, ...]

@@ -168,10 +168,8 @@ def later_call(
 ) -> list[Handle] | None:
     """Returns the pending results, of these shapes and dtypes, of a call; None if it must be
     computed now, because none of its inputs waits for a recorded call, or it cannot wait.
-
     ``function`` computes the results of copies of the arrays. ``out`` is the array that the only
-    result is written to.
-    """
+    result is written to."""
     inputs: list[Handle] = []
     for array in arrays:
         copy = _copy(array)

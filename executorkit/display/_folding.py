@@ -34,10 +34,8 @@ _MAX_PERIOD = 1000
 @dataclass(frozen=True, slots=True)
 class GraphNodes:
     """The nodes of a graph in topological order, and the numbers of the nodes that each reads.
-
     Nodes of equal ``kinds`` may stand for each other in a block; blocks are the same where
-    ``details`` are equal, too.
-    """
+    ``details`` are equal, too."""
 
     names: Sequence[str]
     kinds: Sequence[Hashable]
@@ -48,10 +46,8 @@ class GraphNodes:
 @dataclass(frozen=True, slots=True)
 class Block:
     """The nodes from ``start`` to before ``stop``; ``parts`` divide them, none for a single node.
-
     Nodes are in topological order and blocks are consecutive, so that the graph between the blocks
-    has no cycles either. If ``is_repeated`` is true the parts are equal.
-    """
+    has no cycles either. If ``is_repeated`` is true the parts are equal."""
 
     label: str
     start: int

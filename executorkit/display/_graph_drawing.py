@@ -142,11 +142,9 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Boxes and edges; an edge leads from a lower number to a higher one.
-
-    ``entries`` name the node above the drawing that uppermost boxes read. The first ``n_outside``
-    boxes stand for nodes of other drawings.
-    """
+    """Boxes and edges; an edge leads from a lower number to a higher one. ``entries`` name the node
+    above the drawing that uppermost boxes read. The first ``n_outside`` boxes stand for nodes of
+    other drawings."""
 
     boxes: Sequence[Box]
     edges: Sequence[Edge]

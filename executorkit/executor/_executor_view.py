@@ -69,11 +69,9 @@ StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
 
 
 def value_or_status(array: NDArray) -> jax.Array | str:
-    """Returns the contents of an array, or the reason why they are not computed yet.
-
-    Nothing is computed for a view: an unread forward would be compiled and run by itself, without
-    the backward and the update that follow it.
-    """
+    """Returns the contents of an array, or the reason why they are not computed yet. Nothing is
+    computed for a view: an unread forward would be compiled and run by itself, without the backward
+    and the update that follow it."""
     status = pending_status(array.pending)
     return array.value if status is None else status
 

@@ -80,11 +80,9 @@ class Backward:
 
 
 class Storing(NamedTuple):
-    """The program of a backward has ended; its results are being stored.
-
-    ``outputs`` and ``forward_states`` are None and empty if stored already; a gradient is None
-    where an update has consumed it.
-    """
+    """The program of a backward has ended; its results are being stored. ``outputs`` and
+    ``forward_states`` are None and empty if stored already; a gradient is None where an update has
+    consumed it."""
 
     backward: Backward
     outputs: Arrays | None

@@ -206,11 +206,9 @@ def dict_by_name(names: Sequence[str], arrays: Arrays, what: str) -> dict[str, A
 
 
 def check_distinct_names(graph: Graph, binding: str) -> None:
-    """Raises BindError by ``binding`` if two arguments, or two states, have one name.
-
-    One variable that several operators read is one argument; two of one name would be two arrays
-    that cannot be told apart.
-    """
+    """Raises BindError by ``binding`` if two arguments, or two states, have one name. One variable
+    that several operators read is one argument; two of one name would be two arrays that cannot be
+    told apart."""
     for names, what in ((graph.arg_names, "arguments"), (graph.aux_names, "auxiliary states")):
         if len(set(names)) == len(names):
             continue

@@ -440,11 +440,9 @@ def decide(
     parameters: Sequence[Parameter],
     sizes: Sequence[int],
 ) -> Decision:
-    """Makes the store, and gives it the parameters, whose numbers of elements are ``sizes``.
-
-    A store of this package shares the arrays of one context and is not called: there is nothing to
-    be summed, and the update stays a part of the program that computes the gradients.
-    """
+    """Makes the store, and gives it the parameters, whose numbers of elements are ``sizes``. A
+    store of this package shares the arrays of one context and is not called: there is nothing to be
+    summed, and the update stays a part of the program that computes the gradients."""
     kvstore, wish, compression = arguments
     store, on_store = choose_store(kvstore, len(updaters), sizes)
     optax = is_transformation(optimizer)

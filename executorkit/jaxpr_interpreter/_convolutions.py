@@ -221,11 +221,9 @@ def _shifted_products(call: Call) -> Kernel:
 
 
 def _sums_of_windows(x: object, factors: Any, geometry: _Geometry, last: bool) -> Any:
-    """Returns the sum of the products of each window with the factors of its channel.
-
-    x (N, spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements
-    of the window, C). ``np.einsum`` accumulates in a third of the time of arrays of products.
-    """
+    """Returns the sum of the products of each window with the factors of its channel. x (N,
+    spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements of the
+    window, C). ``np.einsum`` accumulates in a third of the time of arrays of products."""
     window, strides, out, rank = geometry.window, geometry.strides, geometry.out, len(geometry.out)
     x = np.ascontiguousarray(x)
     batch, channels = x.shape[0], factors.shape[1]

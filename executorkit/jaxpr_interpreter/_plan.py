@@ -79,11 +79,9 @@ class Plan:
         return replace(self, results=results, estimate=estimate, large_products=False)
 
     def run(self, args: Arrays) -> list[np.ndarray]:
-        """Computes the results for NumPy arrays of the jaxpr's shapes and dtypes.
-
-        Typed keys are passed and returned as key data (``uint32[..., 2]``). Every result is a new
-        C-contiguous array of the jaxpr's dtype and shape that shares no memory.
-        """
+        """Computes the results for NumPy arrays of the jaxpr's shapes and dtypes. Typed keys are
+        passed and returned as key data (``uint32[..., 2]``). Every result is a new C-contiguous
+        array of the jaxpr's dtype and shape that shares no memory."""
         values = self.constants.copy()
         for (position, is_key), x in zip(self.inputs, args, strict=True):
             values[position] = keys_of_data(x) if is_key else x

@@ -48,11 +48,9 @@ def written_states(steps: Iterable[GraphStep]) -> set[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """A graph in topological order.
-
-    ``args`` and ``aux`` are variable nodes; ``arg_values``, ``aux_values`` and ``heads`` are
-    numbers of values. ``memo`` holds results of inference, bounded by :func:`memoize`.
-    """
+    """A graph in topological order. ``args`` and ``aux`` are variable nodes; ``arg_values``,
+    ``aux_values`` and ``heads`` are numbers of values. ``memo`` holds results of inference, bounded
+    by :func:`memoize`."""
 
     nodes: tuple[Node, ...]
     steps: tuple[GraphStep, ...]

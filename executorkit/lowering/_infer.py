@@ -73,11 +73,9 @@ def infer(
     bound: bool = False,
     default_dtype: str | None = None,
 ) -> InferenceResult:
-    """Infers shapes and dtypes from those given by variable name (others are ignored).
-
-    ``bound``: they come from arrays, which messages then name. ``default_dtype``: the dtype of
-    variables that are left open. A contradiction raises :class:`ShapeError` or :class:`DTypeError`.
-    """
+    """Infers shapes and dtypes from those given by variable name (others are ignored). ``bound``:
+    they come from arrays, which messages then name. ``default_dtype``: the dtype of variables that
+    are left open. A contradiction raises :class:`ShapeError` or :class:`DTypeError`."""
     given_shapes = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
     key = (
         tuple(sorted(given_shapes.items())),

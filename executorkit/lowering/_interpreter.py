@@ -97,12 +97,9 @@ def evaluate(
     channels_last: bool = False,
     backward_updates: Sequence[GraphStep] = (),
 ) -> tuple[ValueStore, tuple[jax.Array, ...]]:
-    """Computes all values of the graph, by number, and the new auxiliary states.
-
-    ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it. A
-    state that several operators update passes through them in topological order, then through
-    ``backward_updates``.
-    """
+    """Computes all values of the graph, by number, and the new auxiliary states. ``channels_last``
+    lets steps run in that layout; ``observe`` then sees their inputs in it. A state that several
+    operators update passes through them in topological order, then through ``backward_updates``."""
     values = ValueStore(graph.n_values)
     values.update(graph.numbered(args, aux))
     states = list(aux)
@@ -118,11 +115,9 @@ def walk(
     states: list[jax.Array] | dict[int, jax.Array],
     late: Collection[int] = (),
 ) -> None:
-    """Runs steps in order, and passes the auxiliary states (by number) through them.
-
-    ``run(step, read)`` stores the outputs of a step and returns all of its results; ``read`` has
-    the present states by position among its inputs. Steps in ``late`` do not change states.
-    """
+    """Runs steps in order, and passes the auxiliary states (by number) through them. ``run(step,
+    read)`` stores the outputs of a step and returns all of its results; ``read`` has the present
+    states by position among its inputs. Steps in ``late`` do not change states."""
     for step in steps:
         results = run(step, {write.position: states[write.state] for write in step.aux_writes})
         for write in step.aux_writes:
@@ -182,10 +177,8 @@ class StepRunner:
 
 
 def node_key(step: GraphStep, key: Key, train: bool) -> Key:
-    """Returns the step's own PRNG key, or None if it draws nothing in this mode.
-
-    ``key`` is one for the run, or has a row of key data for each of the graph's random operators.
-    """
+    """Returns the step's own PRNG key, or None if it draws nothing in this mode. ``key`` is one for
+    the run, or has a row of key data for each of the graph's random operators."""
     if not step.op.uses_rng(step.params, train):
         return None
     return node_keys(require_key(step, key), step.random_number)
@@ -212,11 +205,9 @@ def apply_step(
     resolved: Params | None = None,
     rewrite: LayoutRewrite | None = None,
 ) -> tuple[jax.Array, ...]:
-    """Returns the results of a step: its outputs, then its new auxiliary states.
-
-    ``key`` is the step's own, ``rewrite`` its form for channels-last inputs. An error gets a note
-    with node, operator, attributes and input shapes.
-    """
+    """Returns the results of a step: its outputs, then its new auxiliary states. ``key`` is the
+    step's own, ``rewrite`` its form for channels-last inputs. An error gets a note with node,
+    operator, attributes and input shapes."""
     op = step.op
     params, function = resolved or step.params, None
     if rewrite:

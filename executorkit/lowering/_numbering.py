@@ -89,11 +89,9 @@ def _has_effects(params: Params) -> bool:
 
 
 class LoweredBody:
-    """A subgraph as a function of its variables, in the order of ``list_inputs``.
-
-    Bodies compare by the structure of their graphs, so that attributes with bodies can be keys of
-    caches. New values of auxiliary states are dropped, as MXNet's loops do.
-    """
+    """A subgraph as a function of its variables, in the order of ``list_inputs``. Bodies compare by
+    the structure of their graphs, so that attributes with bodies can be keys of caches. New values
+    of auxiliary states are dropped, as MXNet's loops do."""
 
     __slots__ = ("_positions", "_run", "graph", "input_names", "structure")
 

@@ -412,12 +412,10 @@ def _train_multi_device(
 
 @dataclass(eq=False)
 class _ManagerLoop(TrainingLoop):
-    """Trains a manager's network, through a key-value store or by an updater.
-
-    With one device and no store, forward, backward and update are one compiled program; so they are
-    over the devices of all processes with a store that sums over these. An epoch of ``epoch_size``
-    batches goes on where the one before it stopped.
-    """
+    """Trains a manager's network, through a key-value store or by an updater. With one device and
+    no store, forward, backward and update are one compiled program; so they are over the devices of
+    all processes with a store that sums over these. An epoch of ``epoch_size`` batches goes on
+    where the one before it stopped."""
 
     _first_batch = 1
 

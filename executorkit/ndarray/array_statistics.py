@@ -171,11 +171,9 @@ def statistics(values: Sequence[jax.Array]) -> list[Statistics]:
 
 @in_x64
 def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]]:
-    """Returns statistics of several lists of arrays, by one transfer for each kind of device.
-
-    Each list is a program of its own on each of its devices: lists that stay the same are compiled
-    once, whatever other lists come with them.
-    """
+    """Returns statistics of several lists of arrays, by one transfer for each kind of device. Each
+    list is a program of its own on each of its devices: lists that stay the same are compiled once,
+    whatever other lists come with them."""
     groups: dict[tuple[int, Any], list[int]] = {}
     for n, values in enumerate(lists):
         for i, value in enumerate(values):

@@ -42,10 +42,8 @@ def scatter(
     value: Any, whole: BatchInput, slices: Sequence[slice], target: PerDevice, where: str
 ) -> Any:
     """Cuts a batch's array for the devices of ``target``: a stacked array, or a list of parts.
-
     Arrays in host memory go to each device directly; arrays on devices are cut there and copied
-    from device to device. An array that is whole on its only device already is not copied.
-    """
+    from device to device. An array that is whole on its only device already is not copied."""
     _check(value, whole, where)
     if isinstance(target, list) and len(target) == 1:
         return [convert_for(value, target[0], where).value]

@@ -186,11 +186,9 @@ def check_group_finite(
     heads: Sequence[PerDevice | None] | None = None,
     raise_error: bool = False,
 ) -> FiniteReport:
-    """Checks every device's rows of the last batch, as ``Executor.check_finite``.
-
-    All run on the first device, so that nodes are compiled once; with ``group2ctx`` where they
-    belong. ``heads`` are head gradients for each output on all devices.
-    """
+    """Checks every device's rows of the last batch, as ``Executor.check_finite``. All run on the
+    first device, so that nodes are compiled once; with ``group2ctx`` where they belong. ``heads``
+    are head gradients for each output on all devices."""
     several = len(core.contexts) > 1
     labels = [
         f"{context}, rows {rows.start} to {rows.stop}" if several else ""

@@ -40,11 +40,9 @@ def set_parameters(
     aux_params: NamedArrays | None,
     allow_extra: bool = False,
 ) -> None:
-    """Copies arrays by name to all devices, converted to the bound dtypes.
-
-    ValueError for a name that the symbol does not have, unless ``allow_extra``, and for a wrong
-    shape; nothing is copied then.
-    """
+    """Copies arrays by name to all devices, converted to the bound dtypes. ValueError for a name
+    that the symbol does not have, unless ``allow_extra``, and for a wrong shape; nothing is copied
+    then."""
     writes = []
     for params, names, arrays, what in (
         (arg_params, group.arg_names, group.arg_arrays, "argument"),

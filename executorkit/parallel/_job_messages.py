@@ -122,11 +122,9 @@ class StepFlags(NamedTuple):
 
 
 class Lockstep:
-    """The steps that this process has taken together with all others.
-
-    Each process adds to a step whether it is without a batch. A step that finds one changes
-    nothing, for any of them. ``parameters`` are what the latest step has changed.
-    """
+    """The steps that this process has taken together with all others. Each process adds to a step
+    whether it is without a batch. A step that finds one changes nothing, for any of them.
+    ``parameters`` are what the latest step has changed."""
 
     def __init__(self) -> None:
         self.steps = 0

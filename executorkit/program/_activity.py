@@ -77,11 +77,9 @@ def differentiable_inputs(step: GraphStep) -> list[int]:
 
 def used_inputs(function: Function, first: Sequence[Any], *others: Any) -> tuple[bool, ...]:
     """Tells for every array in ``first`` whether a result of ``function(first, *others)`` uses it.
-
     Arrays are shapes and dtypes; the function is traced once, and nothing is compiled. A value that
     JAX knows to be zero (the derivative of a comparison, of argmax, of an index) stops a
-    dependency; a mere multiplication by zero does not.
-    """
+    dependency; a mere multiplication by zero does not."""
     jaxpr = in_x64(jax.make_jaxpr(function))(first, *others)
     masks = [1 << k if k < len(first) else 0 for k in range(len(jaxpr.in_avals))]
     used = reduce(or_, _Dependencies().flatten(jaxpr, masks), 0)

@@ -46,10 +46,8 @@ class CompileTask:
         return self._done.is_set()
 
     def run(self) -> None:
-        """Does the work in this thread, unless it has begun elsewhere.
-
-        After an interrupt the work has not begun: the next call that needs it does it.
-        """
+        """Does the work in this thread, unless it has begun elsewhere. After an interrupt the work
+        has not begun: the next call that needs it does it."""
         thread = threading.get_ident()
         try:
             with _lock:

@@ -263,11 +263,9 @@ class CompiledFunction:
         return results
 
     def call_into(self, results: list[Raw], donated: Donated, args: Operands) -> None:
-        """Appends the result for ``(donated.tree, *args)`` to ``results``.
-
-        After any exception either it is in the list, or ``donated.restored()`` has the arrays that
-        were donated. Waits for checks, so that a failed one destroys nothing.
-        """
+        """Appends the result for ``(donated.tree, *args)`` to ``results``. After any exception
+        either it is in the list, or ``donated.restored()`` has the arrays that were donated. Waits
+        for checks, so that a failed one destroys nothing."""
         if not self._settings.checks:
             self._call((donated, *args), results)
             return
@@ -364,10 +362,8 @@ class CompiledFunction:
         return (Donated(args[0]), *args[1:]) if self.donates else args
 
     def compile(self, *args: Tree) -> jax.stages.Compiled:
-        """Returns the executable for such arguments (arrays or ``ShapeDtypeStruct``), not run.
-
-        A later call with the same shapes finds it compiled.
-        """
+        """Returns the executable for such arguments (arrays or ``ShapeDtypeStruct``), not run. A
+        later call with the same shapes finds it compiled."""
         return self._logged(args, lambda *wrapped: self._dispatcher.executable(wrapped), True)
 
     def trace(self, *args: Tree) -> jax.stages.Traced:
@@ -475,11 +471,8 @@ _array_counts = CompilationCounts()
 
 def small_jit(function: Function | None = None, **options: Any) -> Any:
     """Compiles a small function of positional arrays of any shapes, with the options of
-    ``jax.jit``.
-
-    First calls with new shapes are interpreted. Each compilation is counted, and the executables of
-    all such functions are bounded in bytes.
-    """
+    ``jax.jit``. First calls with new shapes are interpreted. Each compilation is counted, and the
+    executables of all such functions are bounded in bytes."""
     if function is None:
         return lambda decorated: small_jit(decorated, **options)
     options = {"executable_bytes": SMALL_BYTES, "counts": _array_counts} | options

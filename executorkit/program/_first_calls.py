@@ -214,11 +214,9 @@ class FirstCalls:
         return self._split(args)[1] not in self._entries
 
     def first(self, args: Arrays, host_key: HostKey | None = None) -> InterpretedFunction | None:
-        """Returns the plan of calls with new shapes; None where the program is to run.
-
-        Traces the function, unless its program is on disk. With a ``host_key`` a plan quicker than
-        the call of a compiled program becomes one of the ``host_plans``, and is not counted.
-        """
+        """Returns the plan of calls with new shapes; None where the program is to run. Traces the
+        function, unless its program is on disk. With a ``host_key`` a plan quicker than the call of
+        a compiled program becomes one of the ``host_plans``, and is not counted."""
         interpret = self._interpret()
         if interpret is False:
             self.unlisted = True

@@ -68,11 +68,8 @@ class Differentiable(Protocol):
     backward_state_indices: tuple[int, ...]
 
     def gradient_function(self, train: bool) -> Function:
-        """Returns a function, not jitted.
-
-        ``(args, aux, key, heads, accumulated, scale) -> (outputs, forward_states, backward_states,
-        gradients)``
-        """
+        """Returns a function, not jitted. ``(args, aux, key, heads, accumulated, scale) ->
+        (outputs, forward_states, backward_states, gradients)``"""
         ...
 
 

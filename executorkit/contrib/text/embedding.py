@@ -163,11 +163,9 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
 
 class _PretrainedEmbedding(_TokenEmbedding):
     """Vectors from the file ``<embedding_root>/<name of the class>/<pretrained_file_name>``.
-
     ``init_unknown_vec`` makes the unknown token's vector from ``shape=``; ``vocabulary`` holds the
     tokens to keep, None for all. KeyError (UnknownNameError) for an unknown file name, OSError
-    (FileAccessError) for a missing file.
-    """
+    (FileAccessError) for a missing file."""
 
     default_file_name: ClassVar[str]
 

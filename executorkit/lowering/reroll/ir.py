@@ -10,11 +10,9 @@ ValueIds = tuple[int, ...]
 @dataclass(frozen=True, slots=True)
 class PackedOperand:
     """One input of an operator, over all repetitions: the number of the value that each one reads.
-
     ``producer`` is the (index of the pack in the loop, output) of a value computed by the loop
     itself, ``distance`` the number of iterations between producer and reader, 0 within one
-    iteration. The first ``distance`` values are the initial carry.
-    """
+    iteration. The first ``distance`` values are the initial carry."""
 
     values: ValueIds
     producer: tuple[int, int] | None = None

@@ -12,12 +12,10 @@ from .ir import PackedOperand, RerolledLoop
 
 
 class LoopBodyTracer:
-    """Traces one iteration of a loop, ``scan_body``.
-
-    ``carries`` are (producer, distance, numbers of the initial values): lists of the values of the
-    last ``distance`` iterations, oldest first. ``outputs`` are the (pack, index among the results)
-    returned by every iteration (``ys``). ``weights`` number the shared weights of dense layers.
-    """
+    """Traces one iteration of a loop, ``scan_body``. ``carries`` are (producer, distance, numbers
+    of the initial values): lists of the values of the last ``distance`` iterations, oldest first.
+    ``outputs`` are the (pack, index among the results) returned by every iteration (``ys``).
+    ``weights`` number the shared weights of dense layers."""
 
     def __init__(self, loop: RerolledLoop, train: bool) -> None:
         self.loop = loop

@@ -30,13 +30,10 @@ _MAX_CANDIDATES = 6
 
 
 class UseDef:
-    """Use-def chains of a graph, and equality of steps.
-
-    ``producer`` is the step that computes each value (None for a variable), ``consumers`` the
-    (step, input position) that read it. ``labels`` are equal for steps with the same operator and
-    attributes and, where variables are read by many such steps, the same variables; None for a step
-    that must stay by itself.
-    """
+    """Use-def chains of a graph, and equality of steps. ``producer`` is the step that computes each
+    value (None for a variable), ``consumers`` the (step, input position) that read it. ``labels``
+    are equal for steps with the same operator and attributes and, where variables are read by many
+    such steps, the same variables; None for a step that must stay by itself."""
 
     def __init__(self, graph: Graph) -> None:
         steps = graph.steps

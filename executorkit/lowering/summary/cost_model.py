@@ -51,10 +51,8 @@ class OperationCount:
 
 class WorkCounter(Flattener[None]):
     """A walk over all primitives of a jaxpr and its inner functions; of branches, the longest.
-
     ``add(equation, stack of names, number of executions)`` gets each of them, and each loop of
-    unknown length, a ``while``, before the primitives inside it.
-    """
+    unknown length, a ``while``, before the primitives inside it."""
 
     def __init__(self, add: Callable[[Any, Operands, float], None]) -> None:
         super().__init__()

@@ -19,20 +19,16 @@ Constants = Mapping[int, Any]
 
 class ScanProduct(NamedTuple):
     """An operator of a scan body that combines constants with values of the iteration.
-
-    ``apply(constants, inputs)`` is linear in the constants, numbered ``numbers``.
-    """
+    ``apply(constants, inputs)`` is linear in the constants, numbered ``numbers``."""
 
     apply: Callable[[Constants, Any], Any]
     numbers: tuple[int, ...]
 
 
 class ScanBody(NamedTuple):
-    """One iteration of a loop: ``call(constants, carry, x, product) -> (carry, y)``.
-
-    ``call`` computes its i-th product by ``product(i, inputs)``, so that the backward pass can
-    perturb the result. ``non_product_constants`` are the constants read outside of products.
-    """
+    """One iteration of a loop: ``call(constants, carry, x, product) -> (carry, y)``. ``call``
+    computes its i-th product by ``product(i, inputs)``, so that the backward pass can perturb the
+    result. ``non_product_constants`` are the constants read outside of products."""
 
     call: Callable[[Constants, Any, Any, Callable[[int, Any], Any]], tuple[Any, Any]]
     products: Sequence[ScanProduct]
@@ -45,12 +41,10 @@ class ScanBody(NamedTuple):
 
 
 def materialize(tree: object) -> Any:
-    """Returns the arrays, computed before anything that reads them.
-
-    XLA's CPU backend would read a slice of a stack's row (a gate) element by element where it is
-    needed: seven times the time for the activations of a cell. It cannot compile barriers in loops
-    that it considers small (that touch less than 1 KiB).
-    """
+    """Returns the arrays, computed before anything that reads them. XLA's CPU backend would read a
+    slice of a stack's row (a gate) element by element where it is needed: seven times the time for
+    the activations of a cell. It cannot compile barriers in loops that it considers small (that
+    touch less than 1 KiB)."""
     if jax.default_backend() != "cpu":
         return tree
     return jax.tree.map(

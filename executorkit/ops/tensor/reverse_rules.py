@@ -97,12 +97,10 @@ class _Rules(NamedTuple):
 
 
 class _LinearMap(NamedTuple):
-    """The map from a call's tangents to its results' tangents, over flat arrays.
-
-    It holds no arrays, since it outlives the trace of the call. ``residuals``, ``arguments`` and
-    ``out`` are tree structures (residuals with the arguments, if tangents have no rule); ``active``
-    and ``floating`` number the leaves that have a tangent.
-    """
+    """The map from a call's tangents to its results' tangents, over flat arrays. It holds no
+    arrays, since it outlives the trace of the call. ``residuals``, ``arguments`` and ``out`` are
+    tree structures (residuals with the arguments, if tangents have no rule); ``active`` and
+    ``floating`` number the leaves that have a tangent."""
 
     rules: _Rules
     residuals: Tree

@@ -134,11 +134,9 @@ def prepared_weights() -> Iterator[None]:
 
 
 def winograd_in(setting: str, training: bool) -> str:
-    """Returns the setting itself; for 'auto' 'F4' in inference, 'exact' in training.
-
-    By 'F4' a training step of ResNet-18 (four images of 224 x 224) takes 6 % less time and half as
-    long again to compile, and gradients carry the rounding of all layers.
-    """
+    """Returns the setting itself; for 'auto' 'F4' in inference, 'exact' in training. By 'F4' a
+    training step of ResNet-18 (four images of 224 x 224) takes 6 % less time and half as long again
+    to compile, and gradients carry the rounding of all layers."""
     if setting != "auto":
         return setting
     return "exact" if training else "F4"
@@ -161,11 +159,9 @@ class Transforms(NamedTuple):
 
 @lru_cache(maxsize=4)
 def transforms(rows: int) -> Transforms:
-    """Returns the matrices for ``rows`` rows per block.
-
-    A product of polynomials, the kernel's of degree 2 and one of degree m - 1, follows from its
-    values at m + 1 points and its highest coefficient ("at infinity"); filtering is its transpose.
-    """
+    """Returns the matrices for ``rows`` rows per block. A product of polynomials, the kernel's of
+    degree 2 and one of degree m - 1, follows from its values at m + 1 points and its highest
+    coefficient ("at infinity"); filtering is its transpose."""
     points = np.array(_POINTS[rows])
     others = [np.delete(points, i) for i in range(len(points))]
     distances = np.array([np.prod(p - q) for p, q in zip(points, others, strict=True)])
