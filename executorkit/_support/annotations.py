@@ -1,6 +1,8 @@
 """Names of types that Python's type system does not describe further, for annotations."""
 
 from collections.abc import Callable, Mapping, Sequence
+from logging import Logger as _Logger
+from types import ModuleType
 from typing import Any, TypeAlias
 
 #: A ``jax.Array`` or a tracer in its place; where nothing is computed, its shape and dtype.
@@ -23,3 +25,9 @@ Operands: TypeAlias = tuple[Tree, ...]
 Attrs: TypeAlias = dict[str, Any]
 #: A function of any arguments.
 Function: TypeAlias = Callable[..., Any]
+#: A logger, or the module ``logging``.
+Logger: TypeAlias = _Logger | ModuleType
+#: A jaxpr, closed or open.
+Jaxpr: TypeAlias = Any
+#: An equation of a jaxpr.
+Equation: TypeAlias = Any

@@ -389,7 +389,7 @@ def _context(ctx: Any) -> Context:
 # -- compiled functions ------------------------------------------------------------------------
 
 
-def function_of(key: Operands) -> CompiledFunction:
+def function_of(key: tuple[Any, ...]) -> CompiledFunction:
     return _functions.get_or_make(key, lambda: _jitted(*key))
 
 

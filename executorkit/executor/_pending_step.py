@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._support.annotations import Arrays, Key, Operands, Tree
+from .._support.annotations import Arrays, Key, Operands, Raw, Tree
 from ..arrays.protocol import PendingValue, Producer
 from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
@@ -73,7 +73,7 @@ class Backward:
     #: True if auxiliary states have changed since forward, by an earlier backward for instance.
     states_written: bool
     #: The number that losses are multiplied by; None for 1.
-    scale: Tree
+    scale: Raw
     #: True if a program has failed, and the error was raised; a read tries again.
     failed: bool
     update: PendingUpdate | None = None
@@ -196,7 +196,10 @@ class PendingStep(UpdatableStep):
         self.store_outputs(outputs, states, computed)
 
     def store_outputs(
-        self, outputs: Arrays, forward_states: Arrays, state: Tree = _COMPUTED
+        self,
+        outputs: Arrays,
+        forward_states: Arrays,
+        state: Computed | Backward | Storing = _COMPUTED,
     ) -> None:
         runnable = self.runnable
         for buffer, value in zip(runnable.buffers.outputs, outputs, strict=True):
@@ -216,7 +219,7 @@ class PendingStep(UpdatableStep):
     def needs_head_gradients(self) -> tuple[bool, ...]:
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
-    def backward(self, heads: Arrays, scale: Tree = None) -> None:
+    def backward(self, heads: Arrays, scale: Raw = None) -> None:
         """Defers this step's gradients to the runnable's targets, for losses times ``scale``."""
         runnable = self.runnable
         if not runnable.program.argnums:

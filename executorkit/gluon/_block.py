@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self, TypedDict
 
 from .. import initializer
+from .._support.annotations import Attrs, Function
 from ..display import Viewed
 from ..errors import ArgumentValueError, InputTypeError
 from ..symbol.naming import NameManager, Prefix
@@ -17,7 +18,7 @@ from . import _block_files
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
 from ._summary import print_summary
-from ._types import Contexts, DType
+from ._types import Contexts, DType, FilePath, Init
 from .utils import HookHandle
 
 _UNIFORM = initializer.Uniform()
@@ -212,7 +213,7 @@ class Block(Viewed):
 
     def initialize(
         self,
-        init: Any = _UNIFORM,
+        init: Init = _UNIFORM,
         ctx: Contexts = None,
         verbose: bool = False,
         force_reinit: bool = False,
@@ -238,14 +239,14 @@ class Block(Viewed):
 
     # -- files -------------------------------------------------------------------------------------
 
-    def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
+    def save_parameters(self, filename: FilePath, deduplicate: bool = False) -> None:
         """Writes all parameters by attribute ('0.weight'), in the format of ``mx.nd.save``; with
         ``deduplicate`` a shared parameter once, by its last name."""
         _block_files.save_parameters(self, filename, deduplicate)
 
     def load_parameters(
         self,
-        filename: Any,
+        filename: FilePath,
         ctx: Contexts = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
@@ -271,13 +272,13 @@ class Block(Viewed):
         options = ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         _block_files.load_parameters(self, filename, *options)
 
-    def save_params(self, filename: Any) -> None:
+    def save_params(self, filename: FilePath) -> None:
         """Writes parameters by their names without the block's prefix. Deprecated."""
         warnings.warn("save_params is deprecated. Please use save_parameters.", stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def load_params(
-        self, filename: Any, ctx: Contexts = None, allow_missing: bool = False,
+        self, filename: FilePath, ctx: Contexts = None, allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:  # fmt: skip
         """Calls :meth:`load_parameters`. Deprecated."""
@@ -293,7 +294,7 @@ class Block(Viewed):
         """Reads the files of :meth:`save` into a block of the same structure."""
         _block_files.load_model(self, prefix)
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> Attrs:
         return {"orig_name": self.name}
 
     def _restore(self, name: str, parameters: ParameterDict, facts: Mapping[str, Any]) -> None:
@@ -313,19 +314,19 @@ class Block(Viewed):
         fn(self)
         return self
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_forward_hook(self, hook: Function) -> HookHandle:
         """Adds ``hook(block, inputs, output)``, called after each forward; it changes neither."""
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_forward_pre_hook(self, hook: Function) -> HookHandle:
         """Adds ``hook(block, inputs)``, which is called before each forward."""
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
 
-    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+    def register_op_hook(self, callback: Function, monitor_all: bool = False) -> None:
         """Adds ``callback(name, operator, array)``, called in hybridized children with the outputs
         of every operator; with ``monitor_all`` also with the inputs."""
         for child in self._children.values():

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._files import open_to_read, write_atomically
+from .._support.annotations import Attrs
 from ..calls.rollback import complete
 from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
@@ -90,7 +91,7 @@ def save_model(block: Any, prefix: str) -> None:
     write_atomically(f"{prefix}-model.json", [text.encode()])
 
 
-def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
+def _described(block: Any, numbers: Iterator[int]) -> Attrs:
     key = _key(block, numbers)
     facts = block._facts()
     facts["children"] = {child.name: name for name, child in block._children.items()}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 
 from .. import ndarray, symbol
+from .._support.annotations import Attrs, Function
 from ..errors import ArgumentValueError, DeferredInitializationError, MXNetError
 from ..ndarray import NDArray, save as save_arrays
 from ..symbol import Symbol, Variable, load_json
@@ -62,7 +63,7 @@ class HybridBlock(Block):
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Attrs:
         return {**vars(self), "_compiled": None}
 
     def register_child(self, block: Any, name: str | None = None) -> None:
@@ -126,7 +127,7 @@ class HybridBlock(Block):
         )  # fmt: skip
         self(x, *args)
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> Attrs:
         facts = super()._facts()
         graph = self._traced
         if graph is not None:
@@ -198,7 +199,7 @@ class HybridBlock(Block):
             self._input_shapes = input_shapes(args)
         return self._traced
 
-    def to_jax(self, *args: Any) -> tuple[Callable[..., Any], dict[str, jax.Array]]:
+    def to_jax(self, *args: Any) -> tuple[Function, dict[str, jax.Array]]:
         """Returns the block as a pure JAX function, and its parameters as JAX arrays by name.
 
         args

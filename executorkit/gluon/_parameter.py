@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from .. import initializer
+from .._support.annotations import Attrs
 from .._support.shape_semantics import numpy_shapes
 from ..arrays.values import HOST_TYPES
 from ..calls.recording import REQUESTS, modes, new_variable
@@ -27,7 +28,7 @@ from ..ndarray import NDArray, add_n, array, zeros
 from ..ops.schema.calls import numpy_dtype_name
 from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var
-from ._types import DType
+from ._types import DType, Init
 
 #: The classes of a block's inputs.
 tensor_types = (Symbol, NDArray)
@@ -92,7 +93,7 @@ class Parameter:
         dtype: DType = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
-        init: Any = None,
+        init: Init = None,
         allow_deferred_init: bool = False,
         differentiable: bool = True,
         stype: str = "default",
@@ -128,10 +129,10 @@ class Parameter:
     def __repr__(self) -> str:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Attrs:
         return {**vars(self), "_var": None, "_trainer": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Attrs) -> None:
         vars(self).update(state)
         arrays, grads = self._data, self._grad
         if arrays and grads and arrays[0].grad is not grads[0]:  # not a shallow copy
@@ -202,7 +203,7 @@ class Parameter:
 
     def initialize(
         self,
-        init: Any = None,
+        init: Init = None,
         ctx: Context | Sequence[Context] | None = None,
         default_init: Any = initializer.Uniform(),  # noqa: B008
         force_reinit: bool = False,

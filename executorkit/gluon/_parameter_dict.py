@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import initializer
+from .._support.annotations import Attrs
 from ..calls.rollback import complete
 from ..context import Context
 from ..errors import (
@@ -287,7 +288,7 @@ def _run(plans: Sequence[Callable[[], None]]) -> None:
         plan()
 
 
-def _new_attributes(parameter: Parameter, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _new_attributes(parameter: Parameter, attributes: Mapping[str, Any]) -> Attrs:
     new = {}
     for attribute, value in attributes.items():
         stored = getattr(parameter, attribute, None)

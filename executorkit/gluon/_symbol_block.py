@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import symbol
+from .._support.annotations import Attrs
 from ..context import current_context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
@@ -138,7 +139,7 @@ def _common_length(names: Sequence[str]) -> int:
     return sum(1 for _ in itertools.takewhile(lambda column: len({*column}) == 1, columns))
 
 
-def _types(output: Symbol) -> dict[str, Any]:
+def _types(output: Symbol) -> Attrs:
     of_arguments, _, of_states = output.infer_type_partial()
     names = [*output.list_arguments(), *output.list_auxiliary_states()]
     types = [*(of_arguments or ()), *(of_states or ())]

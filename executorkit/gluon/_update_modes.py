@@ -29,6 +29,7 @@ from ..optimizer import (
 from ..parallel import ReplicatedArray, replicated, update_together
 from ..processes import process_count
 from ._parameter import Parameter
+from ._types import FilePath
 
 _DATA, _GRADS, _ENTRY = attrgetter("_data"), attrgetter("_grad"), attrgetter("graph_entry")
 
@@ -296,10 +297,10 @@ class DeviceUpdates:
     def states(self) -> bytes:
         return self.updaters[0].get_states(dump_optimizer=True)
 
-    def save(self, fname: Any) -> None:
+    def save(self, fname: FilePath) -> None:
         write_atomically(str(fname), [self.states()])
 
-    def load(self, fname: Any) -> Any:
+    def load(self, fname: FilePath) -> Any:
         """Gives the states of a file to all contexts; returns the optimizer in it."""
         with naming(fname):
             content = read_state_file(fname)
@@ -379,10 +380,10 @@ class StoreUpdates:
         self._pulled = None
         return True
 
-    def save(self, fname: Any) -> None:
+    def save(self, fname: FilePath) -> None:
         self.store.save_optimizer_states(fname, dump_optimizer=True)
 
-    def load(self, fname: Any) -> Any:
+    def load(self, fname: FilePath) -> Any:
         self.store.load_optimizer_states(fname)
         if self._updater is not None:
             self._optimizer = self._updater.optimizer

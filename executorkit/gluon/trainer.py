@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import optimizer as opt
+from .._support.annotations import Attrs
 from ..calls.rollback import Rollback
 from ..context import Context
 from ..display import brief, many
 from ..errors import ArgumentValueError, InputTypeError, RefusedCallError
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
+from ._types import FilePath
 from ._update_modes import (
     DeviceUpdates,
     GradientChecks,
@@ -99,7 +101,7 @@ class Trainer:
         counts = [many(len(self._params), "parameter"), many(len(self._contexts), "context")]
         return brief(self, None, [optimizer, *counts])
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Attrs:
         return {**vars(self), "_arrays": None}
 
     def _check_contexts(self) -> list[Context]:
@@ -115,7 +117,7 @@ class Trainer:
                 raise ArgumentValueError("Trainer: params", problem, hint="initialize(ctx=...)")
         return contexts
 
-    def _init_optimizer(self, optimizer: Any, optimizer_params: dict[str, Any]) -> None:
+    def _init_optimizer(self, optimizer: Any, optimizer_params: Attrs) -> None:
         indexed = dict(enumerate(self._params))
         self._updaters: list[Any] = []
         if not isinstance(optimizer, str):
@@ -326,13 +328,13 @@ class Trainer:
 
     # Files
 
-    def save_states(self, fname: Any) -> None:
+    def save_states(self, fname: FilePath) -> None:
         """Writes the optimizer and its states of the first context to a file that MXNet reads (for
         optax the state alone, which MXNet does not read)."""
         self._settle()
         self._ready_mode().save(fname)
 
-    def load_states(self, fname: Any) -> None:
+    def load_states(self, fname: FilePath) -> None:
         """Reads a file of :meth:`save_states`, written here or by MXNet, with its optimizer.
         FileFormatError for other files: nothing is imported or run that they may name."""
         self._settle()

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
         turned = channels_last and not (x.flags.c_contiguous and by_channels < by_pixels)
         return (_by_channels_last if turned else _by_channels_first)(x, kernel, geometry)
 
-    def convolve(x: np.ndarray, kernel: Any) -> np.ndarray:
+    def convolve(x: np.ndarray, kernel: Raw) -> np.ndarray:
         x = x.transpose(numbers.lhs_spec).astype(wide, copy=False)
         kernel = kernel.transpose(numbers.rhs_spec).astype(wide, copy=False)
         if geometry.batch_groups > 1:
@@ -90,18 +90,18 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     return convolve
 
 
-def _by_parts(conv: Kernel, x: Raw, kernel: Any, geometry: _Geometry, count: int, axis: int) -> Any:
+def _by_parts(conv: Kernel, x: Raw, kernel: Raw, geometry: _Geometry, count: int, axis: int) -> Raw:
     pairs = zip(np.split(x, count, axis), np.split(kernel, count), strict=True)
     return np.concatenate([conv(part, weights, geometry) for part, weights in pairs], 1)
 
 
-def _edged(x: np.ndarray, geometry: _Geometry) -> Any:
+def _edged(x: np.ndarray, geometry: _Geometry) -> Raw:
     if all(edge == (0, 0, 0) for edge in geometry.padding):
         return np.ascontiguousarray(x)
     return padded(x, 0, ((0, 0, 0), (0, 0, 0), *geometry.padding))
 
 
-def _edged_channels_last(x: np.ndarray, geometry: _Geometry) -> Any:
+def _edged_channels_last(x: np.ndarray, geometry: _Geometry) -> Raw:
     rank = len(geometry.out)
     x = np.ascontiguousarray(x.transpose(0, *range(2, 2 + rank), 1))
     if any(edge != (0, 0, 0) for edge in geometry.padding):
@@ -109,7 +109,7 @@ def _edged_channels_last(x: np.ndarray, geometry: _Geometry) -> Any:
     return x.transpose(0, rank + 1, *range(1, rank + 1))
 
 
-def _patches(x: np.ndarray, geometry: _Geometry) -> Any:
+def _patches(x: np.ndarray, geometry: _Geometry) -> Raw:
     steps = x.strides[2:]
     return np.lib.stride_tricks.as_strided(
         x,
@@ -132,7 +132,7 @@ def _pieces(batch: int, rows: int, row_bytes: int) -> list[tuple[slice, slice]]:
     return [(slice(i, i + 1), slice(k, k + count)) for i in range(batch) for k in starts]
 
 
-def _by_channels_first(x: Raw, kernel: Any, geometry: _Geometry) -> Any:
+def _by_channels_first(x: Raw, kernel: Raw, geometry: _Geometry) -> Raw:
     batch, outputs = x.shape[0], kernel.shape[0]
     weights = kernel.reshape(outputs, -1)
     pixels = math.prod(geometry.out)
@@ -156,7 +156,7 @@ def _by_channels_first(x: Raw, kernel: Any, geometry: _Geometry) -> Any:
     return result.reshape(batch, outputs, *geometry.out)
 
 
-def _by_channels_last(x: Raw, kernel: Any, geometry: _Geometry) -> Any:
+def _by_channels_last(x: Raw, kernel: Raw, geometry: _Geometry) -> Raw:
     batch, outputs = x.shape[0], kernel.shape[0]
     rank = len(geometry.out)
     last = (*range(2, 2 + rank), 1)
@@ -182,14 +182,14 @@ def _by_channels_last(x: Raw, kernel: Any, geometry: _Geometry) -> Any:
     return result.transpose(0, rank + 1, *range(1, rank + 1))
 
 
-def _weight_columns(kernel: Any, last: tuple[int, ...]) -> Any:
+def _weight_columns(kernel: Raw, last: tuple[int, ...]) -> Raw:
     outputs = kernel.shape[0]
     if kernel.strides[0] == kernel.itemsize:
         return kernel.transpose(*last, 0).reshape(-1, outputs)
     return kernel.transpose(0, *last).reshape(outputs, -1).T
 
 
-def _depthwise(x: np.ndarray, kernel: Any, geometry: _Geometry) -> Any:
+def _depthwise(x: np.ndarray, kernel: Raw, geometry: _Geometry) -> Raw:
     batch, channels = x.shape[:2]
     rank = len(geometry.out)
     last = x.strides[1] == x.itemsize
@@ -220,7 +220,7 @@ def _shifted_products(call: Call) -> Kernel:
     return in_float32(lambda x, factors: _sums_of_windows(x, factors, geometry, last), call)
 
 
-def _sums_of_windows(x: object, factors: Any, geometry: _Geometry, last: bool) -> Any:
+def _sums_of_windows(x: object, factors: Raw, geometry: _Geometry, last: bool) -> Raw:
     """Returns the sum of the products of each window with the factors of its channel. x (N,
     spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements of the
     window, C). ``np.einsum`` accumulates in a third of the time of arrays of products."""

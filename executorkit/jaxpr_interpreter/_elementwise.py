@@ -44,14 +44,14 @@ _SPECIAL_FUNCTIONS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 
 
-def _of_dtype(kernel: Any, call: Call) -> Kernel:
+def _of_dtype(kernel: Raw, call: Call) -> Kernel:
     if isinstance(kernel, np.ufunc) and kernel.__name__ not in {"zeta", "betainc"}:
         return kernel
     dtype = np.dtype(np.float32) if is_small_float(call.dtype) else call.dtype
     return lambda *operands: np.asarray(kernel(*operands), dtype)
 
 
-def _special_function(name: str) -> Any:
+def _special_function(name: str) -> Raw:
     from scipy import special
 
     return getattr(special, name)
@@ -122,7 +122,7 @@ def _weighted_sums(call: Call) -> Kernel | None:
         return None
     rows = [[(i, dtype.type(f)) for i, f in enumerate(row) if f] for row in call.params["matrix"]]
 
-    def add_up(*arrays: np.ndarray) -> list[Any]:
+    def add_up(*arrays: np.ndarray) -> list[Raw]:
         # Arrays are read several times: one whose rows are not runs of memory is copied first.
         arrays = tuple([in_order(x) if x.strides[-1:] > (x.itemsize,) else x for x in arrays])
         product = np.empty(shape, dtype)
@@ -182,7 +182,7 @@ def _select_n(call: Call) -> Kernel:
             return _blending(call.dtype)
         return lambda which, on_false, on_true: np.where(which, on_true, on_false)
 
-    def choose(which: Any, *cases: Any) -> np.ndarray:
+    def choose(which: Raw, *cases: Any) -> np.ndarray:
         result = cases[-1]
         for i in range(len(cases) - 2, -1, -1):
             result = np.where(which <= i, cases[i], result)
@@ -195,7 +195,7 @@ def _blending(dtype: np.dtype) -> Kernel:
     """Chooses by bits, with vector instructions; ``np.where`` branches at each element."""
     signed = np.dtype(f"i{dtype.itemsize}")
 
-    def blend(which: Any, on_false: Any, on_true: Any) -> np.ndarray:
+    def blend(which: Raw, on_false: Raw, on_true: Raw) -> np.ndarray:
         mask = np.negative(which.view(np.int8)).astype(signed)
         other = on_false.view(signed)
         np.bitwise_and(mask, on_true.view(signed) ^ other, out=mask)
@@ -256,7 +256,7 @@ def _clamp(call: Call) -> Kernel:
 def _complex(call: Call) -> Kernel:
     shape, dtype = call.shape, call.dtype
 
-    def compose(real: Any, imag: Any) -> np.ndarray:
+    def compose(real: Raw, imag: Raw) -> np.ndarray:
         result = np.empty(shape, dtype)
         result.real, result.imag = real, imag
         return result

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from .._support.annotations import Arrays
+from .._support.annotations import Arrays, Raw
 from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
 from ..jaxprs import FlatProgram, Flattener, FlatValue, Trait, needed, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
@@ -47,7 +47,7 @@ class FlatJaxpr(NamedTuple):
 
     equations: list[Equation]
     avals: list[Aval]
-    constants: dict[int, Any]
+    constants: dict[int, Raw]
     #: Number of each value, and whether it has typed keys.
     arguments: list[tuple[int, bool]]
     results: list[tuple[int, bool]]
@@ -134,7 +134,7 @@ def flattened_program(program: FlatProgram) -> FlatJaxpr:
     return _flat_jaxpr(equations, inputs, results, program.inputs, program.outputs)
 
 
-def _with_keys(numbers: Sequence[int], avals: Sequence[Any]) -> list[tuple[int, bool]]:
+def _with_keys(numbers: Sequence[int], avals: Arrays) -> list[tuple[int, bool]]:
     keys = [not isinstance(aval.dtype, np.dtype) for aval in avals]
     return list(zip(numbers, keys, strict=True))
 
@@ -146,7 +146,7 @@ class _Equations(Flattener[int]):
         super().__init__("cpu")
         self.all: list[Equation] = []
         self.avals: list[Aval] = []
-        self.constants: dict[int, Any] = {}
+        self.constants: dict[int, Raw] = {}
         self.faults: dict[int, str] = {}
 
     def value(self, aval: object) -> int:

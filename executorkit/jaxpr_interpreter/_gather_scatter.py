@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._support.annotations import Raw
+from .._support.annotations import Arrays, Raw
 from ._reductions import MONOIDS, argsort
 from ._rules import Aval, Call, Kernel, is_floating, is_small_float, rule
 
@@ -17,7 +17,7 @@ _ROW_LIMIT = 16
 def _window(operand: Aval, sizes: Sequence[int]) -> Callable[[Sequence[Any]], tuple[slice, ...]]:
     bounds = [(n - size, size) for n, size in zip(operand.shape, sizes, strict=True)]
 
-    def index(starts: Sequence[Any]) -> tuple[slice, ...]:
+    def index(starts: Arrays) -> tuple[slice, ...]:
         first = [min(max(int(i), 0), n) for i, (n, _) in zip(starts, bounds, strict=True)]
         return tuple([slice(i, i + size) for i, (_, size) in zip(first, bounds, strict=True)])
 
@@ -82,7 +82,7 @@ class Windows:
             self._start = self._start + steps.reshape(column)
 
     @staticmethod
-    def _grid(sizes: tuple[int, ...], strides: Sequence[int]) -> Any:
+    def _grid(sizes: tuple[int, ...], strides: Sequence[int]) -> Raw:
         total: Raw = np.zeros(sizes, np.int64)
         for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
             if size > 1:
@@ -91,7 +91,7 @@ class Windows:
                 total = total + (np.arange(size, dtype=np.int64) * stride).reshape(column)
         return total
 
-    def rows(self, indices: Any) -> tuple[Any, Any]:
+    def rows(self, indices: Raw) -> tuple[Raw, Raw]:
         """Returns row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand;
         and a mask of the windows that were inside, or None if all were."""
         valid = None
@@ -199,7 +199,7 @@ def _scatter(call: Call) -> Kernel | None:
     drop = mode != "CLIP"
     small = combine is not None and is_small_float(operand.dtype)
 
-    def scatter(x: Raw, indices: np.ndarray, updates: Any) -> np.ndarray:
+    def scatter(x: Raw, indices: np.ndarray, updates: Raw) -> np.ndarray:
         result = np.array(x, np.float32 if small else None, order="C")
         if not updates.size or not x.size:
             return result.astype(operand.dtype, copy=False)
@@ -213,7 +213,7 @@ def _scatter(call: Call) -> Kernel | None:
     return scatter
 
 
-def _store(rows: Any, numbers: Any, new: Any, combine: Any) -> None:
+def _store(rows: Raw, numbers: Raw, new: Raw, combine: Any) -> None:
     if combine is None:
         rows[numbers] = new
     elif numbers.size <= _ROW_LIMIT:
@@ -231,6 +231,6 @@ def _store(rows: Any, numbers: Any, new: Any, combine: Any) -> None:
         combine.at(rows, numbers, new)
 
 
-def _distinct(numbers: Any) -> bool:
+def _distinct(numbers: Raw) -> bool:
     ordered = np.sort(numbers)
     return bool((ordered[1:] != ordered[:-1]).all())

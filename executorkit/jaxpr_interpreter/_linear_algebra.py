@@ -64,7 +64,7 @@ def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel
     return (lambda x, y: x @ y.T) if turn_right else np.matmul
 
 
-def divided_product(x: Raw, y: Raw, out: Any = None) -> Any:
+def divided_product(x: Raw, y: Raw, out: Raw = None) -> Raw:
     rows, terms = x.shape
     columns = y.shape[1]
     if out is None:
@@ -124,7 +124,7 @@ def _triangular_solve(call: Call) -> Kernel:
     return solve
 
 
-def _substituted(a: np.ndarray, b: np.ndarray, lower: bool) -> Any:
+def _substituted(a: np.ndarray, b: np.ndarray, lower: bool) -> Raw:
     x = np.empty(b.shape, b.dtype)
     size = a.shape[-1]
     for i in range(size) if lower else range(size - 1, -1, -1):

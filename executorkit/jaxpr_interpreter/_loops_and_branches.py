@@ -1,10 +1,8 @@
 """Branches and loops: plans that Python calls."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
+from .._support.annotations import Arrays, Jaxpr, Raw
 from ._plan import NestedKernel
 from ._planner import plan
 from ._rules import Call, rule
@@ -13,7 +11,7 @@ from ._rules import Call, rule
 ASSUMED_ITERATIONS = 16
 
 
-def _result_shape(jaxpr: Any) -> tuple[int, ...]:
+def _result_shape(jaxpr: Jaxpr) -> tuple[int, ...]:
     return jaxpr.avals[jaxpr.results[0][0]].shape
 
 
@@ -22,7 +20,7 @@ class Cond(NestedKernel):
         self.plans = [plan(branch) for branch in call.params["branches"]]
         self.estimate = max([p.estimate for p in self.plans])
 
-    def __call__(self, *operands: np.ndarray) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Raw:
         index = min(max(int(operands[0]), 0), len(self.plans) - 1)
         return self.plans[index].evaluate(operands[1:])
 
@@ -39,10 +37,10 @@ class While(NestedKernel):
         self._consts = params["cond_nconsts"] + params["body_nconsts"]
         self.estimate = (self._cond.estimate + self._body.estimate) * ASSUMED_ITERATIONS
 
-    def __call__(self, *operands: np.ndarray) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Raw:
         cond_consts = operands[: self._cond_consts]
         body_consts = operands[self._cond_consts : self._consts]
-        carry: Sequence[Any] = operands[self._consts :]
+        carry: Arrays = operands[self._consts :]
         cond, body = self._cond.evaluate, self._body.evaluate
         if self._batched:
             return self._run_batched(cond_consts, body_consts, carry)
@@ -50,9 +48,7 @@ class While(NestedKernel):
             carry = body([*body_consts, *carry])
         return carry
 
-    def _run_batched(
-        self, cond_consts: Sequence[Any], body_consts: Sequence[Any], carry: Sequence[Any]
-    ) -> Any:
+    def _run_batched(self, cond_consts: Arrays, body_consts: Arrays, carry: Arrays) -> Raw:
         while (goes_on := self._cond.evaluate([*cond_consts, *carry])[0]).any():
             carry = [
                 np.where(goes_on.reshape(goes_on.shape + (1,) * (x.ndim - goes_on.ndim)), x, old)
@@ -73,7 +69,7 @@ class Scan(NestedKernel):
         self._stacked = [(x.shape, x.dtype) for x in call.outs[self._carries :]]
         self.estimate = (self._body.estimate + 1e-6) * self._length
 
-    def __call__(self, *operands: np.ndarray) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Raw:
         first = self._consts + self._carries
         consts, carry = operands[: self._consts], list(operands[self._consts : first])
         slices = operands[first:]

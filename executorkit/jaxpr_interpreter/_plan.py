@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from contextvars import Context
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -112,7 +112,7 @@ class Plan:
             results.append(x)
         return results
 
-    def evaluate(self, args: Sequence[np.ndarray]) -> list[Any]:
+    def evaluate(self, args: Sequence[np.ndarray]) -> list[Raw]:
         """Computes results inside of another plan: values as they come, keys as they are held."""
         values = self.constants.copy()
         for (position, _), x in zip(self.inputs, args, strict=True):
@@ -141,7 +141,7 @@ class NestedKernel:
     def uncovered(self) -> tuple[str, ...]:
         return tuple(sorted({name for plan in self.plans for name in plan.uncovered}))
 
-    def __call__(self, *operands: np.ndarray) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Raw:
         raise NotImplementedError
 
 
@@ -158,7 +158,7 @@ def execute(steps: list[PlanStep], values: list[Raw]) -> None:
             values[i] = None
 
 
-def keys_of_data(data: np.ndarray) -> Any:
+def keys_of_data(data: np.ndarray) -> Raw:
     return np.ascontiguousarray(data, np.uint32).view(KEY)[..., 0]
 
 

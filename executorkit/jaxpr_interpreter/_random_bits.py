@@ -1,18 +1,18 @@
 """JAX's default random generator, bit for bit: Threefry-2x32 (Salmon et al. 2011)."""
 
 import math
-from typing import Any
 
 import jax
 import numpy as np
 
+from .._support.annotations import Raw
 from ._plan import data_of_keys, keys_of_data
 from ._rules import KEY, Call, Kernel, rule
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
-def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np.ndarray]:
+def threefry2x32(key1: Raw, key2: Raw, x1: Raw, x2: Raw) -> tuple[np.ndarray, np.ndarray]:
     """Returns both words of the hash of two counters by two words of a key; all broadcast."""
     shape = np.broadcast_shapes(*(np.shape(x) for x in (key1, key2, x1, x2)))
     key1, key2 = np.asarray(key1, np.uint32), np.asarray(key2, np.uint32)
@@ -54,7 +54,7 @@ rule("random_unwrap", fresh=True, weight=1)(lambda call: data_of_keys)
 rule("random_clone", weight=0)(lambda call: lambda keys: keys)
 
 
-def _words(keys: object, rank: int) -> tuple[Any, Any]:
+def _words(keys: object, rank: int) -> tuple[Raw, Raw]:
     data = data_of_keys(keys)
     shape = data.shape[:-1] + (1,) * rank
     return data[..., 0].reshape(shape), data[..., 1].reshape(shape)
@@ -69,7 +69,7 @@ def _partitionable() -> bool:
     return jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _keys(first: Any, second: Any) -> Any:
+def _keys(first: Raw, second: Raw) -> Raw:
     return keys_of_data(np.stack([first, second], -1))
 
 
@@ -109,7 +109,7 @@ def _random_seed(call: Call) -> Kernel | None:
         return None
     wide = call.ins[0].dtype.itemsize == 8
 
-    def seed(numbers: Any) -> np.ndarray:
+    def seed(numbers: Raw) -> np.ndarray:
         low = numbers.astype(np.uint32)
         high = (numbers.astype(np.uint64) >> np.uint64(32)).astype(np.uint32)
         return _keys(high if wide else np.zeros_like(low), low)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._support.annotations import DType
+from .._support.annotations import DType, Jaxpr, Raw
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
 _ASSOCIATIVE = {
@@ -75,7 +75,7 @@ def _general_reduce(call: Call) -> Kernel | None:
     return lambda x, start: [monoid.reduce(np.asarray(x), axis=axes, initial=np.asarray(start)[()])]
 
 
-def monoid_of(jaxpr: Any) -> np.ufunc | None:
+def monoid_of(jaxpr: Jaxpr) -> np.ufunc | None:
     if len(jaxpr.equations) != 1 or len(jaxpr.arguments) != 2:
         return None
     (equation,) = jaxpr.equations
@@ -133,7 +133,7 @@ def _sort(call: Call) -> Kernel:
     return sort
 
 
-def _comparable(x: np.ndarray) -> Any:
+def _comparable(x: np.ndarray) -> Raw:
     return x.astype(np.float32) if is_floating(x.dtype) and x.dtype.kind != "f" else x
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from .._support.annotations import Raw
+
 #: A function of arrays; it returns one array, or a sequence of a primitive with several results.
 Kernel = Callable[..., Any]
 
@@ -81,7 +83,7 @@ KEY = np.dtype(np.uint64)
 _KEY_NAMES = frozenset({"key<fry>"})
 
 
-def aval_of(value: Any) -> Aval | None:
+def aval_of(value: Raw) -> Aval | None:
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biufc" or dtype.name in _SMALL_FLOATS:

@@ -122,7 +122,7 @@ def _iota(call: Call) -> Kernel | None:
 rule("empty", "empty2", fresh=True)(lambda call: partial(np.zeros, call.shape, call.dtype))
 
 
-def padded(x: Raw, value: Any, config: Any) -> Any:
+def padded(x: Raw, value: Raw, config: Any) -> Raw:
     """Pads by (low, high, interior) of each axis; negative edges cut elements off."""
     shape, target, source = [], [], []
     for size, (low, high, interior) in zip(x.shape, config, strict=True):

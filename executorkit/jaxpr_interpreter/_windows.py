@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._support.annotations import Operands, Raw
+from .._support.annotations import Raw
 from ._reductions import WINDOWS, monoid_of
 from ._rules import Call, Kernel, in_float32, is_small_float, rule
 from ._shapes import padded
@@ -15,11 +15,11 @@ from ._shapes import padded
 _SLICES_LIMIT = 24
 
 
-def _along(rank: int, axis: int, index: object) -> Operands:
+def _along(rank: int, axis: int, index: object) -> tuple[Any, ...]:
     return (slice(None),) * axis + (index,) + (slice(None),) * (rank - axis - 1)
 
 
-def _reduced_windows(x: Raw, ufunc: Any, params: Any) -> Any:
+def _reduced_windows(x: Raw, ufunc: Any, params: Any) -> Raw:
     names = ("window_dimensions", "window_strides", "window_dilation")
     for axis, (size, stride, gap) in enumerate(zip(*(params[name] for name in names), strict=True)):
         if size == 1 and stride == 1:
@@ -73,7 +73,7 @@ def _general_reduce_window(call: Call) -> Kernel | None:
     params, config = call.params, _base_config(call.params)
     dtype = call.dtype
 
-    def reduce(x: np.ndarray, start: object) -> list[Any]:
+    def reduce(x: np.ndarray, start: object) -> list[Raw]:
         # The number that is reduced first stands for the elements of the edges, too.
         result = _reduced_windows(padded(np.asarray(x), start, config), ufunc, params)
         return [ufunc(result, start).astype(dtype, copy=False)]
@@ -97,7 +97,7 @@ class _Offsets:
         ]
         self.inside = padded(np.ones(operand, bool), False, self.config)
 
-    def selected(self, x: np.ndarray, compare: Any) -> Any:
+    def selected(self, x: np.ndarray, compare: Any) -> Raw:
         """Returns for each window the number of the place that XLA's ``select`` settles on."""
         edged = padded(x, 0, self.config)
         winner = np.full(self.inside[self.slices[0]].shape, -1)
@@ -125,7 +125,7 @@ def _select_and_scatter_add(call: Call) -> Kernel | None:
     )
     wide = np.dtype(np.float32) if is_small_float(call.dtype) else call.dtype
 
-    def scatter(heads: Any, x: Raw) -> np.ndarray:
+    def scatter(heads: Raw, x: Raw) -> np.ndarray:
         winner = offsets.selected(x, compare)
         total = np.zeros(offsets.inside.shape, wide)
         heads = heads.astype(wide, copy=False)
@@ -145,7 +145,7 @@ def _select_and_gather_add(call: Call) -> Kernel | None:
         return None
     offsets = _Offsets(call.ins[1].shape, call, call.shape)
 
-    def gather(tangents: Any, x: np.ndarray) -> np.ndarray:
+    def gather(tangents: Raw, x: np.ndarray) -> np.ndarray:
         winner = offsets.selected(x, compare)
         edged = padded(tangents, 0, offsets.config)
         result = np.zeros(call.shape, call.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._support.annotations import DType, Operands, Raw
+from .._support.annotations import DType, Equation, Jaxpr, Operands, Raw
 from ..jax_internals import ClosedJaxpr, Primitive
 from .flatten import Flattener, needed
 
@@ -45,7 +45,7 @@ class Operation:
     compute: Callable[..., Sequence[Any]]
     inputs: tuple[FlatValue, ...]
     outputs: tuple[FlatValue, ...]
-    scopes: Operands = ()
+    scopes: tuple[Any, ...] = ()
     has_effects: bool = False
 
     @property
@@ -83,7 +83,7 @@ class FlatProgram:
         return {*self.outputs, *(x for each in self.operations for x in each.inputs)}
 
 
-def flat_program(jaxpr: Any, platform: str | None = None) -> FlatProgram:
+def flat_program(jaxpr: Jaxpr, platform: str | None = None) -> FlatProgram:
     """Flattens a jaxpr for a platform (``cpu``) or any; an open jaxpr's constants come first."""
     operations = _Operations(platform)
     inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
@@ -109,7 +109,7 @@ class _Operations(Flattener[FlatValue]):
     def contents(self, value: FlatValue) -> Any:
         return value.constant
 
-    def equation(self, equation: Any, inputs: tuple[FlatValue, ...]) -> Sequence[FlatValue]:
+    def equation(self, equation: Equation, inputs: tuple[FlatValue, ...]) -> Sequence[FlatValue]:
         primitive, params = equation.primitive, equation.params
         outputs = tuple(self.values(equation.outvars))
         scopes = (*self.scopes, equation.source_info.name_stack)

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from .._support.annotations import Operands
+from .._support.annotations import Jaxpr
 from ..jax_internals import ClosedJaxpr, Literal
 
 #: Primitives that call a jaxpr with all of their inputs, and do nothing else where no derivative is
@@ -28,7 +28,7 @@ class Flattener(Generic[Value]):
 
     def __init__(self, platform: str | None = None) -> None:
         self.platform = platform
-        self.scopes: Operands = ()
+        self.scopes: tuple[Any, ...] = ()
 
     def constant(self, aval: object, contents: object) -> Value:
         """Returns the value of a constant."""
@@ -43,7 +43,7 @@ class Flattener(Generic[Value]):
         raise NotImplementedError
 
     def flatten(
-        self, jaxpr: Any, inputs: Sequence[Value], constants: Sequence[Value] | None = None
+        self, jaxpr: Jaxpr, inputs: Sequence[Value], constants: Sequence[Value] | None = None
     ) -> list[Value]:
         """Returns the results of a jaxpr, closed or open; ``constants`` replace its own."""
         closed = jaxpr
@@ -116,7 +116,7 @@ class _Identifiers(Flattener[Hashable]):
         return [object() for _ in equation.outvars]
 
 
-def output_ids(jaxpr: Any) -> list[Hashable]:
+def output_ids(jaxpr: Jaxpr) -> list[Hashable]:
     """Returns an id of every result, shared by equal ones: an unchanged input's number, or new."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     return _Identifiers().flatten(jaxpr, range(len(inner.invars)))

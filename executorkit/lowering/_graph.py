@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .._support.annotations import Operands
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES
 from ..ops.schema.traits import CALLS_PYTHON, DYNAMIC_SHAPE
@@ -95,7 +94,7 @@ class Graph:
         return dynamic
 
     @property
-    def structure(self) -> Operands:
+    def structure(self) -> tuple[Any, ...]:
         """The computation without names: graphs of one structure are one program."""
         steps = tuple(
             (s.op, s.params.key, s.inputs, s.first_output, s.op.key_name and s.random_number)

@@ -203,7 +203,7 @@ def _settle(
     visit: _TypeVisitor,
     given_facts: Mapping[str, Any],
     bound: bool,
-) -> list[Any]:
+) -> list[Raw]:
     todo = list(graph.steps)
     is_forward = True
     # Repeated layers, such as the steps of a recurrent network, are visited once.

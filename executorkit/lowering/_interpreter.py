@@ -39,7 +39,7 @@ class ValueStore:
     def __iter__(self) -> Iterator[jax.Array]:
         return (self[number] for number in range(len(self._arrays)))
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: int) -> Raw:
         if self._arrays[number] is None and number in self._channels_last:
             array = self._channels_last[number]
             axes = (0, array.ndim - 1, *range(1, array.ndim - 1))

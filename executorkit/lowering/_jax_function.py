@@ -1,12 +1,13 @@
 """A symbol as a pure function of dictionaries of JAX arrays."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
+from .._support.annotations import Arrays, Function, Key, NamedArrays
 from ..errors import (
     InputTypeError,
     MissingParameterError,
@@ -67,12 +68,12 @@ class JaxFunction:
         self.outputs = tuple(graph.output_names)
         self.__name__ = self.__qualname__ = symbol.name or "graph"
         self.__doc__ = self._description(shapes or {})
-        self._runs: dict[frozenset[str], tuple[Graph, Callable[..., Any]]] = {}
+        self._runs: dict[frozenset[str], tuple[Graph, Function]] = {}
 
     def __call__(
         self,
-        args: Mapping[str, Any],
-        aux: Mapping[str, Any] | None = None,
+        args: NamedArrays,
+        aux: NamedArrays | None = None,
         key: object = None,
         is_train: bool = False,
     ) -> tuple[tuple[jax.Array, ...], dict[str, jax.Array]]:
@@ -91,10 +92,10 @@ class JaxFunction:
     def prepare(
         self,
         params: Mapping[str, Any],
-        aux: Mapping[str, Any] | None = None,
+        aux: NamedArrays | None = None,
         *,
-        inputs: Mapping[str, Any],
-        key: Any = None,
+        inputs: NamedArrays,
+        key: Key = None,
     ) -> PreparedFunction:
         """Computes beforehand everything in inference that depends on parameters alone.
 
@@ -125,13 +126,13 @@ class JaxFunction:
     def __repr__(self) -> str:
         return f"<JaxFunction {self.__name__}({', '.join(self.arguments)})>"
 
-    def _run(self, absent: frozenset[str]) -> tuple[Graph, Callable[..., Any]]:
+    def _run(self, absent: frozenset[str]) -> tuple[Graph, Function]:
         if absent in self._runs:
             return self._runs[absent]
         graph = without_labels(self._graph, absent) if absent else self._graph
         return memoize(self._runs, absent, (graph, lower(graph)))
 
-    def _check_names(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
+    def _check_names(self, args: NamedArrays, aux: NamedArrays) -> None:
         groups = (
             ("args", "argument", args, self.arguments, self.auxiliary_states, "aux"),
             ("aux", "auxiliary state", aux, self.auxiliary_states, self.arguments, "args"),
@@ -216,7 +217,7 @@ def _as_aval(value: object, where: str) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(array.shape, array.dtype)
 
 
-def _check_shapes(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> None:
+def _check_shapes(graph: Graph, args: Arrays, aux: Arrays) -> None:
     # Symbolic sizes, and the empty and scalar shapes that graphs do not have, are left to
     # operators. An operator's exception about something else than shapes is left to its run.
     names = (*graph.arg_names, *graph.aux_names)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .._support.annotations import Operands
+from .._support.annotations import Operands, Raw
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES, Shape
 from ..ops.schema.traits import CALLS_PYTHON
@@ -151,7 +151,7 @@ class LoweredBody:
         arguments, outputs, states = graph_types(self.graph, dtypes)
         return self._by_input(arguments, states), outputs
 
-    def _by_input(self, arguments: Sequence[object], states: Sequence[object]) -> list[Any]:
+    def _by_input(self, arguments: Sequence[object], states: Sequence[object]) -> list[Raw]:
         facts: list[Any] = [None] * len(self.input_names)
         for positions, values in zip(self._positions, (arguments, states), strict=True):
             for i, value in zip(positions, values, strict=True):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 
+from .._support.annotations import Arrays, NamedArrays, Operands, Raw
 from ..errors import MissingParameterError, ShapeError
 from ..jax_internals import in_x64
 from ._batch_norm_folding import lower_for_inference
@@ -32,14 +33,14 @@ class PreparedFunction:
     """
 
     def __init__(
-        self, stages: Stages, inputs: Mapping[str, jax.ShapeDtypeStruct], arrays: Sequence[Any]
+        self, stages: Stages, inputs: Mapping[str, jax.ShapeDtypeStruct], arrays: Arrays
     ) -> None:
         self._stages = stages
         self._inputs = inputs
         self.names = tuple(inputs)
         self.arrays = tuple(arrays)
 
-    def __call__(self, inputs: Mapping[str, Any], key: object = None) -> tuple[jax.Array, ...]:
+    def __call__(self, inputs: NamedArrays, key: object = None) -> tuple[jax.Array, ...]:
         missing = [name for name in self.names if name not in inputs]
         if missing:
             raise MissingParameterError(_WHERE, f"missing inputs: {', '.join(missing)}")
@@ -54,11 +55,11 @@ class PreparedFunction:
         # Operators may count in 64 bits.
         return in_x64(self._stages.run)(*arrays, *keys, *self.arrays)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def tree_flatten(self) -> tuple[Operands, tuple[Any, ...]]:
         return self.arrays, (self._stages, tuple(self._inputs.items()))
 
     @classmethod
-    def tree_unflatten(cls, static: tuple[Any, ...], arrays: Sequence[Any]) -> PreparedFunction:
+    def tree_unflatten(cls, static: tuple[Any, ...], arrays: Arrays) -> PreparedFunction:
         stages, inputs = static
         return cls(stages, dict(inputs), arrays)
 
@@ -83,7 +84,7 @@ def prepared_function(
     staying = [params[n] for n in graph.arg_names if n in params]
     staying += [aux[n] for n in graph.aux_names]
 
-    def evaluate(*arrays: Any) -> tuple[Any, ...]:
+    def evaluate(*arrays: Raw) -> Operands:
         values = iter(arrays)
         by_name = {name: next(values) for name in fed}
         own_key = next(values) if keys else None

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 
+from .._support.annotations import Raw
 from ..context import Context
 from ..errors import MXNetError
 from ..symbol.node import Entry, Node
@@ -203,7 +204,7 @@ def evaluate_with_checkpoints(
         inputs: Sequence[dict[bool, jax.Array]],
         states: Sequence[jax.Array],
         key: Key,
-    ) -> Any:
+    ) -> Raw:
         local = ValueStore(graph.n_values)
         for i, exported in zip(segment.inputs, inputs, strict=True):
             local.adopt(i, exported)

@@ -16,6 +16,9 @@ from ._jax_function import JaxFunction
 from ._numbering import graph_of
 from .summary import Summary
 
+#: Facts about arguments, outputs and auxiliary states.
+Inferred = tuple[Any, Any, Any]
+
 
 def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
     """Infers shapes of arguments, outputs and auxiliary states from the shapes of some inputs.
@@ -129,13 +132,11 @@ for _method in (infer_shape, infer_shape_partial, infer_type, infer_type_partial
 _LENGTHS_FOR_EMPTY = (5040, 10080)
 
 
-def _infer_shapes(
-    symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[Any, Any, Any]:
+def _infer_shapes(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]) -> Inferred:
     graph = graph_of(symbol.heads)
     known = _known_shapes(symbol, args, kwargs)
 
-    def inferred(length_for_empty: int = 0) -> tuple[Any, Any, Any]:
+    def inferred(length_for_empty: int = 0) -> Inferred:
         lengths = {n: [d or length_for_empty for d in shape] for n, shape in known.items()}
         result = infer(graph, lengths)
         outputs = reported_output_shapes(graph, result)
@@ -159,7 +160,7 @@ def _without_elements(first: Shape | None, second: Shape | None) -> Shape | None
     return tuple(max(2 * a - b, 0) if a else -1 for a, b in zip(first, second, strict=True))
 
 
-def _mapped(function: Callable[[Any], Any], inferred: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+def _mapped(function: Callable[[Any], Any], inferred: Inferred) -> Inferred:
     arguments, outputs, states = (list(map(function, part)) for part in inferred)
     return arguments, outputs, states
 
@@ -205,8 +206,8 @@ def _known_types(
 
 
 def _complete(
-    symbol: Symbol, inferred: tuple[Any, Any, Any], noun: str, unknown: Callable[[Any], bool]
-) -> tuple[Any, Any, Any]:
+    symbol: Symbol, inferred: Inferred, noun: str, unknown: Callable[[Any], bool]
+) -> Inferred:
     names = (symbol.list_arguments(), symbol.list_outputs(), symbol.list_auxiliary_states())
     missing = [
         [n for n, value in zip(part, values, strict=True) if unknown(value)]

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax import Array
 
+from .._support.annotations import Attrs
 from ..arrays.values import to_device
 from ..context import Device
 from ._device_metric import (
@@ -49,7 +50,7 @@ class _Binary(DeviceMetric):
         #: Counts of these updates that were made on the host.
         self._host_rows: list[np.ndarray] = []
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Attrs:
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 

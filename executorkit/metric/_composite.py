@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .._support.annotations import Attrs
 from ..errors import RegistryError
 from ._custom import CustomMetric
 from ._eval_metric import Arrays, EvalMetric, alias, create_registered, register
@@ -75,7 +76,7 @@ class CompositeEvalMetric(EvalMetric):
     def get_global(self) -> tuple[list[str], list[Any]]:
         return _split(pair for metric in self.metrics for pair in metric.get_global_name_value())
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Attrs:
         return {**super().get_config(), "metrics": [m.get_config() for m in self.metrics]}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import Attrs
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure, Raw, value_and_device
 from ._eval_metric import Arrays, alias, check_label_shapes, register
@@ -29,7 +30,7 @@ class PearsonCorrelation(DeviceMetric):
         self._tally_size = 3 if average == "macro" else _MOMENTS
         super().__init__(name, output_names, label_names)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Attrs:
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from .._support.annotations import Attrs
 from ._eval_metric import Arrays, EvalMetric, check_label_shapes, register
 
 
@@ -45,7 +46,7 @@ class CustomMetric(EvalMetric):
             self.num_inst += count
             self.global_num_inst += count
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Attrs:
         raise NotImplementedError(f"metric {self.name!r}: a function has no configuration")
 
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from .._support.annotations import Function
 from ..arrays.values import to_device
 from ..calls.later_calls import unwritten, waits
 from ..context import Device, current_context
@@ -43,7 +44,7 @@ class Measure(NamedTuple):
     with the module ``xp``, ``numpy`` or ``jax.numpy``; ``merge`` adds two tallies, by default as
     vectors."""
 
-    function: Callable[..., Any]
+    function: Function
     options: tuple[tuple[str, Any], ...] = ()
     merge: Callable[[Any, Any], Any] | None = None
 

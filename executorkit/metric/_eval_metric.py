@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._support.annotations import Attrs
 from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief
 from ..errors import MetricShapeError
@@ -68,7 +69,7 @@ class EvalMetric(CheckedKeywords):
     def __repr__(self) -> str:
         return brief(self, None, [f"{name} {value}" for name, value in self.get_name_value()])
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Attrs:
         """Returns a dict from which ``create(**config)`` creates an equal metric."""
         return {
             **self._kwargs,

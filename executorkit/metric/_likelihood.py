@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Attrs
 from ..ops.tensor.indexing import pick
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure, Raw
@@ -85,7 +86,7 @@ class Perplexity(DeviceMetric):
         self.axis = axis
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Attrs:
         return {**({} if self.axis == -1 else {"axis": self.axis}), **super().get_config()}
 
     def _measure(self) -> Measure:

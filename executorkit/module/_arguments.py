@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._support.annotations import Attrs
 from ..context import Context
 from ..errors import (
     ArgumentValueError,
@@ -57,19 +58,19 @@ class Batch(Protocol):
 class _Spec:
     __slots__ = ()
 
-    def keywords(self, **changes: Any) -> dict[str, Any]:
+    def keywords(self, **changes: Any) -> Attrs:
         return {f.name: getattr(self, f.name) for f in fields(self)} | changes  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindSpec(_Spec):
-    data_shapes: Any
-    label_shapes: Any
+    data_shapes: Descriptions
+    label_shapes: Descriptions | None
     for_training: bool
     inputs_need_grad: bool
     force_rebind: bool
     shared_module: Any
-    grad_req: Any
+    grad_req: GradientRequests
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,8 @@ def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required:
 def data_descs(
     data_names: Sequence[str],
     label_names: Sequence[str],
-    data_shapes: Sequence[Any],
-    label_shapes: Sequence[Any] | None,
+    data_shapes: Descriptions,
+    label_shapes: Descriptions | None,
     method: str,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Converts shapes to DataDescs. ValueError unless the names are the data's; a label's warns."""
@@ -176,7 +177,7 @@ def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[Data
 
 
 def grad_req_by_argument(
-    grad_req: Any, names: Sequence[str], differentiated: set[str], for_training: bool
+    grad_req: GradientRequests, names: Sequence[str], differentiated: set[str], for_training: bool
 ) -> dict[str, str]:
     """Returns ``grad_req`` for each argument: a text holds for the ``differentiated`` ones, a list
     for all in order, a dict by name (other differentiated ones get 'write')."""

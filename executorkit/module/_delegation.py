@@ -6,6 +6,7 @@ from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from .._support.annotations import Function
 from ..errors import ModuleUsageError
 
 Class = TypeVar("Class", bound=type)
@@ -45,7 +46,7 @@ def delegates(
 
 def _delegated(
     read: Callable[[Any], Any], name: str, template: Any, states: Sequence[str]
-) -> property | Callable[..., Any]:
+) -> property | Function:
     def part(self: Any) -> Any:
         require(self, name, *states)
         return read(self)

@@ -12,6 +12,7 @@ import jax
 
 from .. import optimizer as opt
 from .._files import write_atomically
+from .._support.annotations import Attrs
 from ..calls.rollback import all_or_none
 from ..context import Context
 from ..errors import ModuleUsageError, explain
@@ -101,7 +102,7 @@ class ModuleOptimizer:
         self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
         self.updater = opt.get_updater(self.optimizer)
         # A store's keys are names, also in the states that it saves.
-        self.indices: dict[str, Any] = {n: i if numbered else n for i, n in enumerate(names)}
+        self.indices: Attrs = {n: i if numbered else n for i, n in enumerate(names)}
         self._keep_gradients = True
         self._share_parameters(group, parameters)
 
@@ -189,7 +190,7 @@ def _make_optimizer(
 ) -> Any:
     optimizer = spec.optimizer
     if isinstance(optimizer, str):
-        params: dict[str, Any] = {"rescale_grad": rescale, **dict(spec.optimizer_params)}
+        params: Attrs = {"rescale_grad": rescale, **dict(spec.optimizer_params)}
         return opt.create(optimizer, sym=symbol, param_idx2name=dict(index_names), **params)
     if not isinstance(optimizer, opt.Optimizer):
         problem = f"a {type(optimizer).__name__}, expected a name or an Optimizer"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import isfunction
 from typing import Any
@@ -13,6 +13,7 @@ from weakref import WeakSet
 import numpy as np
 
 from .. import metric, ndarray as nd
+from .._support.annotations import Function, Logger
 from .._support.keyword_arguments import CheckedKeywords
 from ..base import _as_list as _as_list
 from ..calls.rollback import Rollback
@@ -63,7 +64,10 @@ _check_input_names = check_input_names
 
 
 def _parse_data_desc(
-    data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
+    data_names: Sequence[str],
+    label_names: Sequence[str],
+    data_shapes: Descriptions,
+    label_shapes: Descriptions | None,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     return data_descs(data_names, label_names, data_shapes, label_shapes, "bind")
 
@@ -97,7 +101,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     #: Bytes that executors share, which MXNet counts and scripts print; not known here.
     _total_exec_bytes: int = 0
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
         self.binded = False
         self.for_training = False
@@ -201,7 +205,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     def init_params(
         self,
-        initializer: Callable[..., Any] | None = Uniform(0.01),  # noqa: B008 - it has no state
+        initializer: Function | None = Uniform(0.01),  # noqa: B008 - it has no state
         arg_params: NamedArrays | None = None,
         aux_params: NamedArrays | None = None,
         allow_missing: bool = False,
@@ -278,9 +282,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     # Running
 
-    def prepare(
-        self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: Function | None = None) -> None:
         """Prepares for the next batch; ``sparse_row_id_fn`` is not called."""
         if sparse_row_id_fn is not None:
             message = f"sparse_row_id_fn is not called by {type(self).__name__}"
@@ -407,7 +409,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         eval_end_callback: Callbacks = None,
         eval_batch_end_callback: Callbacks = None,
-        initializer: Callable[..., Any] | None = Uniform(0.01),  # noqa: B008 - it has no state
+        initializer: Function | None = Uniform(0.01),  # noqa: B008 - it has no state
         arg_params: NamedArrays | None = None,
         aux_params: NamedArrays | None = None,
         allow_missing: bool = False,
@@ -417,7 +419,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         num_epoch: int | None = None,
         validation_metric: Metric | None = None,
         monitor: Monitor | None = None,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
+        sparse_row_id_fn: Function | None = None,
     ) -> None:
         """Trains on the batches of an iterator.
 
@@ -497,7 +499,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         self.prepare(next_batch, sparse_row_id_fn=spec.sparse_row_id_fn)
         return []
 
-    def _update_metric(self, eval_metric: EvalMetric, batch: Any) -> None:
+    def _update_metric(self, eval_metric: EvalMetric, batch: Batch) -> None:
         if isinstance(batch, list):
             self.update_metric(eval_metric, [b.label for b in batch], pre_sliced=True)
         else:
@@ -538,7 +540,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     def set_keep_gradients(self, keep: bool) -> None:
         """Chooses whether updates store the gradients that they use. Not in MXNet."""
 
-    def _train_batch(self, batch: Any) -> None:
+    def _train_batch(self, batch: Batch) -> None:
         """Runs forward, backward and update. After an exception parameters, states, counts and
         random streams are all as before the batch, or all as after it."""
         n_updates = self.n_updates
@@ -575,7 +577,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         score_end_callback: Callbacks = None,
         reset: bool = True,
         epoch: int = 0,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
+        sparse_row_id_fn: Function | None = None,
     ) -> list[tuple[str, float]]:
         """Returns (name, value) pairs of a metric over the batches of an iterator.
 
@@ -605,7 +607,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         eval_data: DataIter,
         num_batch: int | None = None,
         reset: bool = True,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
+        sparse_row_id_fn: Function | None = None,
     ) -> Iterator[tuple[Outputs, int, Batch]]:
         """Yields (outputs, number of the batch, batch), the outputs without padding rows (``pad``).
         The next batch overwrites them."""
@@ -670,7 +672,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             self.forward(batch, is_train=False)
             yield nbatch, batch
 
-    def _unpadded_outputs(self, batch: Any) -> Outputs:
+    def _unpadded_outputs(self, batch: Batch) -> Outputs:
         pad = getattr(batch, "pad", None) or 0
         outputs = self.get_outputs()
         return [o[0 : o.shape[0] - pad] for o in outputs] if pad else outputs

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .. import ndarray as nd
+from .._support.annotations import Function, Logger
 from ..errors import FileFormatError, ModuleUsageError
 from ..executor import PendingStep
 from ..model import load_params
@@ -62,7 +63,7 @@ class BucketingModule(BaseModule, DataParallel):
         self,
         sym_gen: SymGen,
         default_bucket_key: Any = None,
-        logger: Any = logging,
+        logger: Logger = logging,
         context: Any = None,
         work_load_list: Any = None,
         fixed_param_names: Any = None,
@@ -247,9 +248,7 @@ class BucketingModule(BaseModule, DataParallel):
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 
-    def prepare(
-        self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: Function | None = None) -> None:
         require(self, "prepare", "binded", "params_initialized")
         current = self._curr_bucket_key
         self._switch_to(data_batch)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
+from .._support.annotations import Logger
 from ..base import _as_list
 from ..context import Context
 from ..debugging import FiniteReport
@@ -101,7 +102,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         for_training: bool,
         inputs_need_grad: bool,
         shared_group: DataParallelExecutorGroup | None = None,
-        logger: Any = logging,
+        logger: Logger = logging,
         fixed_param_names: Sequence[str] | None = None,
         grad_req: Any = "write",
         state_names: Sequence[str] | None = None,

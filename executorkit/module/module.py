@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 from .. import ndarray as nd, processes
+from .._support.annotations import Function, Logger
 from ..context import Context, cpu
 from ..errors import ModuleUsageError
 from ..executor import PendingStep
@@ -91,7 +92,7 @@ class Module(BaseModule, DataParallel):
         symbol: Symbol,
         data_names: Sequence[str] | None = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: Logger = logging,
         context: Context | Sequence[Context] | None = None,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
@@ -462,9 +463,7 @@ class Module(BaseModule, DataParallel):
         require(self, "update_metric", "binded", "params_initialized")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
-    def prepare(
-        self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: Function | None = None) -> None:
         require(self, "prepare", "binded")
         super().prepare(data_batch, sparse_row_id_fn)
 

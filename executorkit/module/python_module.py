@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ndarray as nd
+from .._support.annotations import Logger
 from ..errors import ModuleUsageError
 from ..ndarray import NDArray
 from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
@@ -30,7 +31,7 @@ class PythonModule(BaseModule):
         data_names: Sequence[str],
         label_names: Sequence[str] | None,
         output_names: Sequence[str],
-        logger: Any = logging,
+        logger: Logger = logging,
     ) -> None:
         super().__init__(logger=logger)
         self._data_names = list(data_names)
@@ -97,7 +98,7 @@ class PythonLossModule(PythonModule):
         name: str = "pyloss",
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] = ("softmax_label",),
-        logger: Any = logging,
+        logger: Logger = logging,
         grad_func: Callable[[NDArray, NDArray], Any] | None = None,
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
+from .._support.annotations import Attrs, Logger
 from ..calls.rollback import all_or_none
 from ..debugging import FiniteReport
 from ..errors import ModuleUsageError
@@ -38,7 +39,7 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger=logger)
         self._modules: list[Any] = []
         self._metas: list[dict[str, Any]] = []
@@ -149,8 +150,8 @@ class SequentialModule(BaseModule):
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         require(self, "get_params", "binded", "params_initialized")
-        arg_params: dict[str, Any] = {}
-        aux_params: dict[str, Any] = {}
+        arg_params: Attrs = {}
+        aux_params: Attrs = {}
         for module in self._modules:
             args, aux = module.get_params()
             arg_params |= args

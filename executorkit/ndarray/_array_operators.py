@@ -5,6 +5,7 @@ from functools import partial
 from operator import is_
 from typing import Any
 
+from .._support.annotations import Function
 from ..arrays.handle import Handle
 from ..calls.resolved_calls import DYNAMIC, ResolvedCall, parse_attrs, with_constants
 from ..calls.ways import invoke, run
@@ -134,11 +135,11 @@ def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[
 
 def array_module(
     namespace: dict[str, Any], module: str, cls: type[Handle]
-) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], Function], Callable[[], list[str]]]:
     """Returns ``__getattr__`` and ``__dir__`` of a module of operators on arrays of a class."""
     return operator_module(namespace, module, "ndarray", partial(call_operator, cls))
 
 
-def operator_methods() -> dict[str, Callable[..., Any]]:
+def operator_methods() -> dict[str, Function]:
     call = partial(call_operator, None)
     return {name: operator_method(name, "ndarray", "NDArray", call) for name in _METHODS}

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from .._support.annotations import DType
 from ..arrays.storage import Shape
 from ..arrays.values import check_known_shape, fit, host_array, to_device
 from ..calls.ways import call, invoke
@@ -60,7 +61,7 @@ def _dims(shape: Any) -> Shape:
     return dims
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def array(source_array: Any, ctx: Context | None = None, dtype: DType = None) -> NDArray:
     """Returns an NDArray with a copy of the elements of a number, list, NumPy array, ... or
     NDArray.
 
@@ -134,7 +135,7 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 
 
 def full(
-    shape: Any, val: Any, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
+    shape: Any, val: Any, ctx: Context | None = None, dtype: DType = np.float32, out: Any = None
 ) -> NDArray:
     """Returns an NDArray filled with ``val``: a number, or an array that broadcasts to ``shape``.
     ``out`` is filled instead of a new array."""
@@ -147,7 +148,7 @@ def full(
     return _filled(dims, val, ctx, dtype)
 
 
-def _filled(shape: Shape, value: Any, ctx: Context | None, dtype: Any) -> NDArray:
+def _filled(shape: Shape, value: Any, ctx: Context | None, dtype: DType) -> NDArray:
     context = _context(ctx)
     fitted = fit(value, shape, element_type(dtype), context.device, "full")
     return NDArray.from_jax(fitted.value, context, shared=fitted.shared)
@@ -156,7 +157,7 @@ def _filled(shape: Shape, value: Any, ctx: Context | None, dtype: Any) -> NDArra
 def zeros(
     shape: Any,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     stype: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
@@ -176,13 +177,13 @@ def _check_dense(name: str, stype: str | None) -> None:
         raise NotSupportedError(name, f"storage type {stype!r} is not served", hint="'default'")
 
 
-def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(shape: Any, ctx: Context | None = None, dtype: DType = None, **kwargs: Any) -> NDArray:
     """Returns an NDArray of ones; arguments as for :func:`zeros`."""
     return _constant("ones", shape, 1, ctx, dtype, kwargs)
 
 
 def _constant(
-    name: str, shape: Any, value: int, ctx: Any, dtype: Any, kwargs: dict[str, Any]
+    name: str, shape: Any, value: int, ctx: Context | None, dtype: DType, kwargs: dict[str, Any]
 ) -> NDArray:
     out = kwargs.pop("out", None)
     kwargs = without_node_attributes(kwargs)
@@ -200,7 +201,7 @@ def without_node_attributes(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def empty(
-    shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+    shape: Any, ctx: Context | None = None, dtype: DType = None, stype: str | None = None
 ) -> NDArray:
     """Returns :func:`zeros` of the same arguments, of any shape: no memory is uninitialised."""
     _check_dense("empty", stype)
@@ -214,7 +215,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool | None = None,
     ctx: Context | None = None,
-    dtype: Any = np.float32,
+    dtype: DType = np.float32,
 ) -> NDArray:
     """Returns start, start + step, ... before stop, each ``repeat`` times; without a stop, up to
     ``start``. ``infer_range`` has no effect (MXNet uses it in symbols only). MXNetError for a range
@@ -231,7 +232,7 @@ def eye(
     M: int = 0,  # noqa: N803
     k: int = 0,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     **kwargs: Any,
 ) -> NDArray:
     """Returns a matrix of N rows and M columns (M=0: N) with ones on diagonal ``k``."""
@@ -245,14 +246,16 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: Context | None = None,
-    dtype: Any = np.float32,
+    dtype: DType = np.float32,
 ) -> NDArray:
     """Returns ``num`` equally spaced numbers from start to stop, excluded without ``endpoint``."""
     attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return _from_operator("_linspace", ctx, dtype, **attrs)
 
 
-def _from_operator(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: Any) -> NDArray:
+def _from_operator(
+    name: str, ctx: Context | None, dtype: DType, out: Any = None, **attrs: Any
+) -> NDArray:
     op = lookup(name)
     assert op is not None, name
     attrs["dtype"] = numpy_dtype_name(dtype)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import jax
 import numpy as np
 
+from .._support.annotations import DType
 from ..arrays.handle import Handle
 from ..arrays.storage import Shape, Storage
 from ..arrays.values import filled, fit, to_device
@@ -38,7 +39,7 @@ from ._array_operators import operator_methods
 from ._indexing import read_part, write_part
 
 
-def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
+def element_type(dtype: DType, default: Any = np.float32) -> np.dtype:
     """Returns the element type that a ``dtype`` argument names; TypeError for an unknown one."""
     if dtype is None:
         return np.dtype(default)
@@ -171,7 +172,7 @@ class NDArray(Viewed, Handle):
 
     as_in_ctx = as_in_context
 
-    def astype(self, dtype: Any, copy: bool = True) -> Self:
+    def astype(self, dtype: DType, copy: bool = True) -> Self:
         """Returns a new array of ``dtype``; with ``copy=False`` maybe the array itself."""
         target = element_type(dtype)
         if not copy and target == self.storage.dtype:
@@ -369,7 +370,7 @@ class NDArray(Viewed, Handle):
             raise InputTypeError("index", f"an array of shape {self.shape} is not an integer")
         return operator.index(self.asscalar())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         """Returns the contents for NumPy: a copy, or a read-only view with ``copy=False``."""
         if copy is False:
             return np.asarray(self.jax, dtype=dtype, copy=False)

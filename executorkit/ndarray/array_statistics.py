@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.annotations import DType
 from ..jax_internals import in_x64
 from ..program import small_jit
 
@@ -63,7 +64,7 @@ def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
     return jnp.concatenate([columns, _histograms(samples, low, high)], 1)
 
 
-def _wide(dtype: Any) -> Any:
+def _wide(dtype: DType) -> Any:
     return jnp.float64 if dtype.itemsize >= 4 and dtype != jnp.float32 else jnp.float32
 
 

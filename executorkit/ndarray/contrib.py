@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.annotations import Function
 from ..calls.ways import call
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, ShapeError
@@ -58,7 +59,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
 
 
 def while_loop(
-    cond: Callable[..., Any],
+    cond: Function,
     func: Callable[..., tuple[Any, Any]],
     loop_vars: Any,
     max_iterations: int | None = None,

@@ -7,9 +7,9 @@ new one. The numbers are not MXNet's, their distributions are. ``mx.random.seed`
 repeatable.
 """
 
-from collections.abc import Callable
 from typing import Any
 
+from .._support.annotations import DType, Function
 from ..calls.ways import call, invoke
 from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
@@ -64,7 +64,7 @@ def _draw(
     return invoke(op, NDArray, (), {**parameters, **attrs}, out, options["ctx"])
 
 
-def _sampler(name: str) -> Callable[..., Any]:
+def _sampler(name: str) -> Function:
     return sampler(name, __name__, _OPTIONS, _OPTION_DOCS, _draw)
 
 
@@ -89,7 +89,7 @@ def multinomial(
     shape: Any = None,
     get_prob: bool = False,
     out: Any = None,
-    dtype: Any = "int32",
+    dtype: DType = "int32",
     **kwargs: Any,
 ) -> Any:
     """Draws indices with the probabilities in the last axis of ``data``, of shape ``data.shape[:-1]

@@ -6,6 +6,7 @@ raise NotSupportedError.
 
 from typing import Any
 
+from .._support.annotations import DType
 from ..context import Context
 from ..errors import InputTypeError, NotSupportedError
 from ..ops.schema.operator_modules import sparse_module
@@ -43,17 +44,21 @@ def _refuse(name: str) -> Any:
     raise NotSupportedError(f"nd.sparse.{name}", "sparse arrays are not served", hint=hint)
 
 
-def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> Any:
+def csr_matrix(
+    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: DType = None
+) -> Any:
     """Raises NotSupportedError (NotImplementedError)."""
     _refuse("csr_matrix")
 
 
-def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> Any:
+def row_sparse_array(
+    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: DType = None
+) -> Any:
     """Raises NotSupportedError (NotImplementedError)."""
     _refuse("row_sparse_array")
 
 
-def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
+def array(source_array: Any, ctx: Context | None = None, dtype: DType = None) -> Any:
     """Raises NotSupportedError (NotImplementedError), and TypeError too for dense arrays."""
     if isinstance(source_array, NDArray):
         raise InputTypeError("nd.sparse.array", "the array is dense", hint="mx.nd.array")
@@ -61,7 +66,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
 
 
 def zeros(
-    stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
+    stype: str, shape: Any, ctx: Context | None = None, dtype: DType = None, **kwargs: Any
 ) -> Any:
     """Returns zeros for ``stype`` 'default'; MXNetError (NotImplementedError) for others."""
     if stype != "default":
@@ -69,7 +74,7 @@ def zeros(
     return _dense_zeros(shape, ctx, dtype, **kwargs)
 
 
-def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
+def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: DType = None) -> Any:
     """Returns :func:`zeros` of the same arguments."""
     if stype != "default":
         _refuse("empty")

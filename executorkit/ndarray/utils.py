@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .._support.annotations import DType
 from ..context import Context
 from . import sparse as sparse
 from ._creation import array as array, empty as empty
@@ -12,7 +13,7 @@ from .sparse import zeros as _zeros
 def zeros(
     shape: Any,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     stype: str | None = None,
     **kwargs: Any,
 ) -> Any:

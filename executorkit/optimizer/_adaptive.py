@@ -5,6 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from .._support.annotations import Tree
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import attribute_rule, or_negative
@@ -50,7 +51,9 @@ class Adam(Optimizer):
 
     create_state = zero_states(2)
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: Tree
+    ) -> NumbersAndState:
         rate = lr * (1.0 - self.beta2**t) ** 0.5 / (1.0 - self.beta1**t)
         return (rate, wd, self.rescale_grad), shared_state
 
@@ -78,7 +81,9 @@ class FTML(Optimizer):
 
     create_state = zero_states(3)
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: Tree
+    ) -> NumbersAndState:
         return (lr, wd, self.rescale_grad, t), shared_state
 
     def _base_rule(self, index: Index, weight: NDArray) -> Rule:
@@ -120,7 +125,9 @@ class Adamax(Optimizer):
 
     create_state = zero_states(2)
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: Tree
+    ) -> NumbersAndState:
         return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), shared_state
 
     def _base_rule(self, index: Index, weight: NDArray) -> Rule:
@@ -174,14 +181,16 @@ class Nadam(Optimizer):
     create_state = zero_states(2)
 
     @property
-    def shared_state(self) -> Any:
+    def shared_state(self) -> Tree:
         return self.m_schedule
 
     @shared_state.setter
-    def shared_state(self, shared_state: Any) -> None:
+    def shared_state(self, shared_state: Tree) -> None:
         self.m_schedule = shared_state
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: Tree
+    ) -> NumbersAndState:
         momentum, next_momentum = (
             self.beta1 * (1.0 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1)
         )

@@ -234,7 +234,7 @@ class CombinedUpdate:
         return hash((self.rules[0], self.places))
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Operands, tuple[State, ...]]:
         keys = iter(() if key_data is None else key_data)
         new_weights, new_states = [], []

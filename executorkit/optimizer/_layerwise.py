@@ -94,18 +94,20 @@ class LARS(Optimizer):
         return name.endswith("_weight")
 
     @property
-    def shared_state(self) -> Any:
+    def shared_state(self) -> State:
         return self.cur_lr, self.last_lr
 
     @shared_state.setter
-    def shared_state(self, shared_state: Any) -> None:
+    def shared_state(self, shared_state: State) -> None:
         self.cur_lr, self.last_lr = shared_state
 
-    def _begin_step(self, rate: Number, shared_state: Any) -> Any:
+    def _begin_step(self, rate: Number, shared_state: State) -> State:
         current, _ = shared_state
         return rate, rate if current is None else current
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: State
+    ) -> NumbersAndState:
         hyperparams = lr, wd, self.rescale_grad
         if self.momentum <= 0:
             return hyperparams, shared_state
@@ -169,7 +171,9 @@ class LAMB(Optimizer):
 
     create_state = zero_states(2)
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: State
+    ) -> NumbersAndState:
         return (lr, wd, self.rescale_grad, t), shared_state
 
     def _base_rule(self, index: Index, weight: NDArray) -> Rule:
@@ -249,7 +253,7 @@ class LBSGD(Optimizer):
         self.init_updates = begin_epoch * updates_per_epoch
         self.num_epochs = num_epochs
         self.lbmult = 1
-        self.cumgrads: dict[Any, Any] = {}
+        self.cumgrads: dict[Index, State] = {}
         self.adaptive = False
         self.admult = 1
         self._rates: dict[Index, float] = {}
@@ -273,7 +277,9 @@ class LBSGD(Optimizer):
     def _schedule_count(self, position: int, count: Number) -> Number:
         return count - 1 if position == 0 else count
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: State
+    ) -> NumbersAndState:
         done = t - self.begin_num_update + self.init_updates
         rate = lr if self.warmup_strategy == "lars" else lr * self._warmup(done)
         return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), shared_state

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from .._support.annotations import Operands, Raw, Tree
+from .._support.annotations import Attrs, Raw, Tree
 from ..arrays.random_state import next_key_data, wrap_key
 from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError
@@ -35,7 +35,7 @@ class OptimizerState(NamedTuple):
 
     count: Array
     states: dict[str, State]
-    shared_state: Any
+    shared_state: State
     key: Array | None
 
 
@@ -63,7 +63,7 @@ def transformation(
         rank = order.__getitem__
         return sorted(named, key=lambda leaf: rank(leaf[0]))
 
-    def init(params: Any) -> Any:
+    def init(params: Any) -> State:
         shared_state = optimizer.shared_state
         states = {}
         uses_rng = False
@@ -107,7 +107,7 @@ def _step(
     optimizer: RuleProvider,
     rate: Callable[[Any], Any],
     params: list[tuple[str, Any]],
-    grads: dict[str, Any],
+    grads: Attrs,
     state: OptimizerState,
 ) -> tuple[dict[str, Any], dict[str, State], Any]:
     count = state.count + 1
@@ -157,7 +157,7 @@ def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
     return scheduler.to_optax()
 
 
-def _name(path: Operands) -> str:
+def _name(path: tuple[Any, ...]) -> str:
     return "_".join(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path)
 
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.tree_util import DictKey
 
-from .._support.annotations import Raw, Tree
+from .._support.annotations import Attrs, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback
 from ..calls.update_call import UpdateCall
@@ -38,10 +38,10 @@ class StatefulUpdate(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...
 
-    def init(self, weights: Arrays) -> Any: ...
+    def init(self, weights: Arrays) -> Tree: ...
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Arrays, Any]: ...
 
 
@@ -54,12 +54,12 @@ class OptaxUpdate:
     names: tuple[str, ...]
     rescale: float = 1.0
 
-    def init(self, weights: Arrays) -> Any:
+    def init(self, weights: Arrays) -> Tree:
         with jax.enable_x64(_needs_x64(weights)):
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Any, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Arrays, Any]:
         import optax
 
@@ -100,7 +100,7 @@ class OptaxUpdater:
         self.states: dict[Any, Any] = {}
         self.set_state(update.init([weight.value for weight in weights]))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Attrs:
         return {**vars(self), "replicated_states": {}}
 
     def set_state(self, state: Tree) -> None:
@@ -146,7 +146,7 @@ class OptaxUpdater:
 
     def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None: ...
 
-    def __call__(self, index: Any, grad: Raw, weight: Raw) -> None:
+    def __call__(self, index: Index, grad: Raw, weight: Raw) -> None:
         states = self.states
         apply_update(weight, grad, partial(self._counted, lambda i: states[i], [self]))
 

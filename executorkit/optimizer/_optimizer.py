@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from jax import Array
 
+from .._support.annotations import Attrs, Raw
 from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief, changed_values, many
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError
@@ -255,7 +256,7 @@ class Optimizer(CheckedKeywords):
         counts = self._index_update_count
         before = [(i, counts.get(i)) for i in indices]
         num_update, shared_state = self.num_update, self.shared_state
-        scheduler: dict[str, Any] = getattr(self.lr_scheduler, "__dict__", {}).copy()
+        scheduler: Attrs = getattr(self.lr_scheduler, "__dict__", {}).copy()
 
         def undo() -> None:
             for index, count in before:
@@ -332,19 +333,21 @@ class Optimizer(CheckedKeywords):
                 return False
         return True
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: State
+    ) -> NumbersAndState:
         return (lr, wd, self.rescale_grad), shared_state
 
-    def _begin_step(self, rate: Number, shared_state: Any) -> Any:
+    def _begin_step(self, rate: Number, shared_state: State) -> State:
         return shared_state
 
     @property
-    def shared_state(self) -> Any:
+    def shared_state(self) -> State:
         """Numbers kept from step to step for all parameters together; None by default."""
         return None
 
     @shared_state.setter
-    def shared_state(self, shared_state: Any) -> None:
+    def shared_state(self, shared_state: State) -> None:
         pass
 
     def _counted_lrs(self, indices: Sequence[Index]) -> list[float]:
@@ -393,11 +396,11 @@ class Optimizer(CheckedKeywords):
 
     # Updates
 
-    def update(self, index: Any, weight: Any, grad: Any, state: State) -> None:
+    def update(self, index: Index, weight: Raw, grad: Raw, state: State) -> None:
         """Updates a weight and its state in place; or several, given as lists."""
         self._apply(_as_lists(index, weight, grad, state), self._update_rule)
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
+    def update_multi_precision(self, index: Index, weight: Raw, grad: Raw, state: State) -> None:
         """Updates like :meth:`update`, with states from :meth:`create_state_multi_precision`."""
         items = _as_lists(index, weight, grad, state)
         if self._is_pure:
@@ -444,10 +447,10 @@ class Optimizer(CheckedKeywords):
 
     # Pickling
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Attrs:
         return {k: v for k, v in self.__dict__.items() if k != "param_dict"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Attrs) -> None:
         self.__dict__.update(state)
         self.param_dict = {}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import random
 from .._files import PICKLE, read_kind, remove_leftovers
-from .._support.annotations import Tree
+from .._support.annotations import Attrs, Tree
 from ..context import Context
 from ..errors import FileFormatError, MXNetError
 from ._state_pickle import load_states
@@ -152,7 +152,7 @@ def _split(content: bytes) -> tuple[bytes, bytes | None]:
     return content[:start], content[start : start + length]
 
 
-def _parsed(text: bytes, where: str) -> dict[str, Any]:
+def _parsed(text: bytes, where: str) -> Attrs:
     try:
         facts = json.loads(text)
         counts = {_index(i): int(n) for _, pairs in facts["counts"] for i, n in pairs}

@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import lr_scheduler
 from .._files import HEAD, PICKLE, describe_misfit
-from .._support.annotations import DType, Function, Operands, Tree
+from .._support.annotations import DType, Function
 from ..context import Context
 from ..errors import FileFormatError, MXNetError, shorten
 from ..lr_scheduler import LRScheduler
@@ -76,9 +76,9 @@ class _Name:
 @dataclass(slots=True, eq=False)
 class _Call:
     function: _Name
-    arguments: Operands
+    arguments: tuple[Any, ...]
     is_new: bool
-    state: Tree = None
+    state: Any = None
     items: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -275,7 +275,7 @@ def _is_own(klass: Any) -> bool:
     return isinstance(klass, type) and issubclass(klass, Optimizer | LRScheduler)
 
 
-def _set_attributes(target: Any, state: Tree) -> None:
+def _set_attributes(target: Any, state: Any) -> None:
     parts = [part for part in (state if type(state) is tuple else (state,)) if part]
     for key in (key for part in parts for key in part):
         # An attribute in the place of a method would be called.
@@ -328,14 +328,14 @@ def _number(part: Any, *parts: Any) -> complex:
     return complex(part, *parts)
 
 
-def _record(state: Tree) -> bytes | bytearray:
+def _record(state: Any) -> bytes | bytearray:
     record = state.get("handle") if isinstance(state, dict) else None
     if not isinstance(record, bytes | bytearray):
         raise ValueError("an array has no contents")
     return record
 
 
-def _dtype(code: Any, *_: Any, state: Tree = (3, "=")) -> np.dtype:
+def _dtype(code: Any, *_: Any, state: Any = (3, "=")) -> np.dtype:
     if not isinstance(code, str) or not re.fullmatch(r"[<>|=]?([?]|[biufc]\d{1,2})", code):
         raise TypeError(f"NumPy's type {shorten(code)!r}")
     if type(state) is not tuple or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
@@ -349,7 +349,7 @@ def _scalar(dtype: DType, content: Any = b"") -> np.generic:
     return np.frombuffer(_bytes(content), dtype, 1)[0]
 
 
-def _array(*_: Any, state: Tree) -> np.ndarray:
+def _array(*_: Any, state: Any) -> np.ndarray:
     _, shape, dtype, is_fortran, content = state
     if not (isinstance(dtype, np.dtype) and all(type(d) is int and d >= 0 for d in shape)):
         raise TypeError("an array of NumPy's has no shape and type")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._support.annotations import Arrays, Operands, Raw
+from .._support.annotations import Arrays, Attrs, Raw
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback, complete
 from ..calls.update_call import UpdateCall
@@ -35,16 +35,16 @@ class Updater:
         self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
-        self.replicated_states: dict[Any, Any] = {}
+        self.replicated_states: dict[Index, State] = {}
         self._sharing = Sharing()
 
     def __repr__(self) -> str:
         return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Attrs:
         return {**vars(self), "replicated_states": {}}
 
-    def __call__(self, index: Any, grad: Raw, weight: Raw) -> None:
+    def __call__(self, index: Index, grad: Raw, weight: Raw) -> None:
         if isinstance(index, list | tuple):
             keys, grads, weights = list(index), grad, weight
         else:
@@ -143,7 +143,7 @@ class Updater:
             sharing=self._sharing,
         )  # fmt: skip
 
-    def _calls(self, *columns: list[Any]) -> list[Operands]:
+    def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
         if not self.aggregate_updates:
             return list(zip(*columns, strict=True))
         size = self.optimizer.aggregate_num
@@ -172,7 +172,7 @@ class Updater:
         first_weights: Sequence[NDArray],
         weights: Sequence[PendingValue],
         grads: Sequence[PendingValue],
-        state_of: Callable[[Any], Any],
+        state_of: Callable[[Index], State],
         others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
         """Makes one step for parameters a part of the program that computes their gradients.

@@ -40,7 +40,9 @@ class GroupAdaGrad(Optimizer):
             raise ParameterShapeError("GroupAdaGrad", problem)
         return zeros((weight.shape[0], 1), weight.context, dtype=weight.dtype)
 
-    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
+    def _hyperparams(
+        self, lr: Number, wd: Number, t: Number, shared_state: State
+    ) -> NumbersAndState:
         if wd != 0:
             problem = f"wd is {wd}, but it has no weight decay"
             raise ArgumentValueError("GroupAdaGrad", problem, hint="wd=0")

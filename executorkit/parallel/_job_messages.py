@@ -79,7 +79,7 @@ def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> Operands:
 
 
 def joint_sums(
-    grads: Arrays, states: Arrays, flags: Tree, offsets: Arrays, job: JobReplicas
+    grads: Arrays, states: Arrays, flags: Raw, offsets: Arrays, job: JobReplicas
 ) -> tuple[Operands, Operands, Tree]:
     operands = [*grads, *states, flags]
     layout = messages_of(tuple((x.size, x.dtype) for x in operands), job.joins_messages)

@@ -143,7 +143,7 @@ def joining_step(
 
     def mapped(
         donated: Tree, args: Tree, aux: Tree, key_data: Raw, heads: Tree, accumulated: Tree,
-        update_keys: Tree, hyperparams: Tree, flags: Tree, offsets: Tree,
+        update_keys: Tree, hyperparams: Raw, flags: Raw, offsets: Tree,
     ) -> Tree:  # fmt: skip
         out_of_data: list[Raw] = []
         places, places_of_parts = offsets
@@ -181,7 +181,7 @@ def step_offsets(
 
 
 def _joint_sums(
-    late: LateUpdates, grads: Arrays, states: Arrays, flags: Tree, places: Arrays, job: JobReplicas
+    late: LateUpdates, grads: Arrays, states: Arrays, flags: Raw, places: Arrays, job: JobReplicas
 ) -> tuple[Arrays, Arrays, Any]:
     others: list[Raw] = []
 
@@ -193,7 +193,7 @@ def _joint_sums(
     return late.sums(grads, sums_of), *others
 
 
-def _if_all_have_batches(out_of_data: Tree, new: Tree, old: Tree) -> Any:
+def _if_all_have_batches(out_of_data: Raw, new: Tree, old: Tree) -> Any:
     leaves, tree = jax.tree.flatten(new)
     everyone = out_of_data[0] == 0
     pairs = zip(leaves, jax.tree.leaves(old), strict=True)
@@ -208,7 +208,7 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
 
     def update(
         weights: Tree, states: Tree, grads: Arrays, aux: Arrays, update_keys: Tree,
-        hyperparams: Tree, flags: Tree, offsets: Tree,
+        hyperparams: Raw, flags: Raw, offsets: Tree,
     ) -> Tree:  # fmt: skip
         places, places_of_parts = offsets
         late = LateUpdates(spec, places_of_parts)
@@ -240,7 +240,7 @@ def _keys_of_first(update_keys: Arrays) -> Operands:
 
 
 def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> PmapFunction:
-    def sums(grads: Arrays, states: Arrays, flags: Tree, offsets: Arrays) -> Tree:
+    def sums(grads: Arrays, states: Arrays, flags: Raw, offsets: Arrays) -> Tree:
         sums, means, out_of_data = joint_sums(grads, states, flags, offsets, job)
         totals = constrained_each((*sums, *means), specs)
         return totals[: len(grads)], totals[len(grads) :], out_of_data

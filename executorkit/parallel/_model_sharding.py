@@ -104,7 +104,7 @@ class ShardedUpdate:
         return getattr(self.update, "loss_scale", None)
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Arrays, Any]:
         grads = constrained_each(grads, self.weights)
         return self.update(weights, grads, state, hyperparams, key_data)

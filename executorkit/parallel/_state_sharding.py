@@ -69,7 +69,7 @@ class StateSharding:
     def shards(self, array: Raw) -> bool:
         return self.axis(array.shape) is not None
 
-    def spec(self, shape: Shape) -> Operands:
+    def spec(self, shape: Shape) -> tuple[Any, ...]:
         return (*[None] * self._axis(shape), self.axes)
 
     def part_shape(self, shape: Shape) -> Shape:
@@ -88,7 +88,7 @@ class StateSharding:
         rows = padded.reshape(*part[:axis], self.count, *part[axis:])
         return xp.moveaxis(rows, axis, 0)
 
-    def whole(self, parts: Tree, shape: Shape, xp: Any = jnp) -> Any:
+    def whole(self, parts: Raw, shape: Shape, xp: Any = jnp) -> Any:
         axis = self._axis(shape)
         rows = xp.moveaxis(parts, 0, axis)
         padded = rows.reshape(*shape[:axis], -1, *shape[axis + 1 :])
@@ -193,7 +193,7 @@ class _Operands(NamedTuple):
 
     parts: list[Raw]
     whole: list[Raw]
-    hyperparams: Tree
+    hyperparams: Raw
     key_data: Raw
 
 
@@ -206,7 +206,7 @@ class _Late:
             self.loss_scale = loss_scale
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Arrays, Any]:
         sharding = self.sharded.sharding
         own = [sharding.own_part(w) if sharding.shards(w) else w for w in weights]
@@ -285,7 +285,7 @@ def finish_updates(
     old: Tree,
     new: Tree,
     operands: Tree,
-    out_of_data: Tree = None,
+    out_of_data: Raw = None,
 ) -> tuple[Operands, Operands]:
     """Computes the updates of sharded states, which the mapped part of a program has left out;
     returns the stacked weights and flat states of all updates.
@@ -339,7 +339,7 @@ def finish_of_step(spec: StepSpec) -> Function | None:
     return finish
 
 
-def _unless(out_of_data: Tree, new: Arrays, old: Arrays) -> Operands:
+def _unless(out_of_data: Raw, new: Arrays, old: Arrays) -> Operands:
     pairs = zip(new, old, strict=True)
     return tuple(
         [jnp.where(out_of_data.reshape(-1, *[1] * (x.ndim - 1)) > 0, y, x) for x, y in pairs]
@@ -354,7 +354,7 @@ class _OnMesh:
     def _constrained(self, array: Raw, *spec: Any) -> Tree:
         return lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(*spec)))
 
-    def array(self, parts: Tree, shape: Shape) -> Any:
+    def array(self, parts: Raw, shape: Shape) -> Any:
         return self._constrained(self._sharding.whole(parts, shape), *self._sharding.spec(shape))
 
     def parts(self, array: Raw) -> Tree:

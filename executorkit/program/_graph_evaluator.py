@@ -78,7 +78,7 @@ class GraphEvaluator:
         with winograd, prepared_weights(), without_derivatives():
             return self._run_inference(args, aux, key)
 
-    def for_backward(self, args: Arrays, aux: Arrays, key: Key, train: bool, scale: Tree) -> Tree:
+    def for_backward(self, args: Arrays, aux: Arrays, key: Key, train: bool, scale: Raw) -> Tree:
         """Evaluates the graph to be differentiated: with saved values marked, and losses scaled."""
         observers: list[Callable[[GraphStep, list[Raw]], list[Raw]]] = []
         if self._mirrored and self._options.remat is None:

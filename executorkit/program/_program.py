@@ -153,7 +153,7 @@ class Program(BaseProgram):
         outputs, new_aux = self._evaluator(args, aux, key, train)
         return outputs, tuple(new_aux[n] for n in self.forward_state_indices)
 
-    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Key, scale: Tree = None) -> Tree:
+    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Key, scale: Raw = None) -> Tree:
         integers = None
         if scale is None and self.options.compute_dtype is None:
             integers = integer_gradients(self.graph, self.argnums, args, aux)
@@ -207,7 +207,7 @@ class Program(BaseProgram):
 
     def _forward_backward(
         self, train: bool, args: Arrays, aux: Arrays, key: Key, heads: Arrays,
-        accumulated: Arrays = (), scale: Tree = None,
+        accumulated: Arrays = (), scale: Raw = None,
     ) -> Tree:  # fmt: skip
         *results, residuals = self._vjp(train, args, aux, key, scale)
         return *results, self._backward(residuals, heads, accumulated)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from .._support.annotations import Function, Raw, Tree
+from .._support.annotations import Function, Raw
 from ..errors import ArgumentValueError, UnknownArgumentError, did_you_mean
 from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
@@ -249,7 +249,7 @@ def _scale_gradient_backward(scale: jax.Array, g: jax.Array) -> tuple[jax.Array,
 _scale_gradient.defvjp(lambda x, scale: (x, scale), _scale_gradient_backward)
 
 
-def scale_losses(scale: Tree) -> Callable[[GraphStep, list[Raw]], list[Raw]]:
+def scale_losses(scale: Raw) -> Callable[[GraphStep, list[Raw]], list[Raw]]:
     """Returns an observer that scales gradients of loss operators, which ignore head gradients."""
 
     def observe(step: GraphStep, inputs: list[Raw]) -> list[Raw]:

@@ -26,7 +26,7 @@ class UpdateFunction(Protocol):
     """
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Arrays, Any]: ...
 
 
@@ -68,8 +68,8 @@ class Differentiable(Protocol):
     backward_state_indices: tuple[int, ...]
 
     def gradient_function(self, train: bool) -> Function:
-        """Returns a function, not jitted. ``(args, aux, key, heads, accumulated, scale) ->
-        (outputs, forward_states, backward_states, gradients)``"""
+        """Returns a function that is not jitted, ``(args, aux, key, heads, accumulated, scale) ->
+        (outputs, forward_states, backward_states, gradients)``."""
         ...
 
 
@@ -92,7 +92,7 @@ def make_step(
 
     def step(
         donated: Tree, args: Arrays, aux: Arrays, key: Key, heads: Arrays, accumulated: Arrays,
-        update_keys: Sequence[Any], hyperparams: Tree,
+        update_keys: Sequence[Any], hyperparams: Raw,
     ) -> Tree:  # fmt: skip
         weights, states, backward_states = donated
         full_args, full_aux = list(args), list(aux)
@@ -141,7 +141,7 @@ def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpe
 
     def step(
         donated: Tree, kept: Tree, residuals: Tree, heads: Arrays, accumulated: Arrays,
-        update_keys: Sequence[Any], hyperparams: Tree,
+        update_keys: Sequence[Any], hyperparams: Raw,
     ) -> Tree:  # fmt: skip
         weights, states, _ = donated
         weights = kept or weights
@@ -164,7 +164,7 @@ def _visible(spec: StepSpec, grads: Arrays) -> Operands:
 
 def apply_updates(
     spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
-    keys: Sequence[Any], hyperparams: Tree,
+    keys: Sequence[Any], hyperparams: Raw,
 ) -> tuple[Operands, Operands]:  # fmt: skip
     """Returns the weights and the flat states after the updates, a tuple for each."""
     new_weights, new_states, begin = [], [], 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
+from .._support.annotations import Function
 from ..errors import NotImplementedForSymbol
 from .node import Entry
 
@@ -83,7 +84,7 @@ class PythonOperators:
 
     if TYPE_CHECKING:
         heads: tuple[Entry, ...]
-        _call: Callable[..., Any]
+        _call: Function
 
         def __getattr__(self, name: str) -> Callable[..., Self]: ...
 

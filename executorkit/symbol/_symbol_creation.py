@@ -8,6 +8,7 @@ from numbers import Number
 from typing import IO, Any
 
 from .._files import naming
+from .._support.annotations import DType
 from ..errors import AttributeValueError
 from ..ops.schema.attrs import DTYPE_NUMBERS, dtype_name, to_text
 from ..ops.schema.calls import numpy_dtype_name
@@ -28,7 +29,7 @@ def var(
     shape: Any = None,
     lr_mult: float | None = None,
     wd_mult: float | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     init: Any = None,
     stype: str | None = None,
     **kwargs: Any,
@@ -116,17 +117,17 @@ def _call(op: str, *args: Any, **kwargs: Any) -> Symbol:
     return call_operator(require_operator(op), op, args, kwargs)
 
 
-def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+def zeros(shape: Any, dtype: DType = None, **kwargs: Any) -> Symbol:
     """Returns zeros of ``shape``, float32 by default. Inference fills in a 0 in the shape."""
     return _call("_zeros", shape=shape, dtype=_or_float32(dtype), **kwargs)
 
 
-def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+def ones(shape: Any, dtype: DType = None, **kwargs: Any) -> Symbol:
     """Returns ones of ``shape``, float32 by default."""
     return _call("_ones", shape=shape, dtype=_or_float32(dtype), **kwargs)
 
 
-def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+def full(shape: Any, val: float, dtype: DType = None, **kwargs: Any) -> Symbol:
     """Returns ``val`` everywhere in ``shape``, float32 by default."""
     return _call("_full", shape=shape, dtype=_or_float32(dtype), value=float(val), **kwargs)
 
@@ -138,7 +139,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool = False,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
 ) -> Symbol:
     """Returns the numbers from ``start`` (0 if ``stop`` is None) to before ``stop``, each
     ``repeat`` times. With ``infer_range`` the length is filled in by inference."""
@@ -148,7 +149,7 @@ def arange(
     )  # fmt: skip
 
 
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:  # noqa: N803
+def eye(N: int, M: int = 0, k: int = 0, dtype: DType = None, **kwargs: Any) -> Symbol:  # noqa: N803
     """Returns N rows and M columns (M = 0: N) of zeros, with ones on diagonal ``k``."""
     return _call("_eye", N=N, M=M, k=k, dtype=_or_float32(dtype), **kwargs)
 
@@ -159,7 +160,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
 ) -> Symbol:
     """Returns ``num`` evenly spaced numbers from ``start`` to ``stop`` (``endpoint``: included)."""
     return _call(
@@ -168,7 +169,7 @@ def linspace(
     )  # fmt: skip
 
 
-def _or_float32(dtype: Any) -> Any:
+def _or_float32(dtype: DType) -> Any:
     return "float32" if dtype is None else dtype
 
 

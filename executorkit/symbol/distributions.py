@@ -2,9 +2,10 @@
 :func:`sampler`, which makes the functions."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .._support.annotations import Function
 from ..ops.schema.calls import numpy_dtype_name
 
 REQUIRED = inspect.Parameter.empty
@@ -52,8 +53,8 @@ DISTRIBUTIONS = {row[0]: Distribution(*row) for row in _TABLE}
 
 
 def sampler(
-    name: str, module: str, options: Parameters, option_docs: str, draw: Callable[..., Any]
-) -> Callable[..., Any]:
+    name: str, module: str, options: Parameters, option_docs: str, draw: Function
+) -> Function:
     """Makes a distribution's function: its parameters, ``options``, further keywords.
     ``draw(distribution, values, options, keywords)`` gets dicts by name."""
     distribution = DISTRIBUTIONS[name]

@@ -9,6 +9,7 @@ The numbers are not MXNet's, their distributions are; ``mx.random.seed`` makes t
 from collections.abc import Callable
 from typing import Any
 
+from .._support.annotations import DType
 from ..errors import InputTypeError
 from ._compose import require_operator
 from ._symbol import Symbol, call_operator
@@ -55,13 +56,13 @@ generalized_negative_binomial = _sampler("generalized_negative_binomial")
 randint = _sampler("randint")
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: DType = None, **kwargs: Any) -> Symbol:
     """Draws normal numbers, with the shape as positional arguments."""
     return normal(loc, scale, shape, dtype, **kwargs)
 
 
 def multinomial(
-    data: Symbol, shape: Any = None, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any
+    data: Symbol, shape: Any = None, get_prob: bool = True, dtype: DType = "int32", **kwargs: Any
 ) -> Symbol:
     """Draws classes by the probabilities in the last axis of ``data``, and returns their
     log-likelihood too if ``get_prob``."""

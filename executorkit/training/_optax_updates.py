@@ -47,7 +47,7 @@ class LossScaledUpdate:
         return state[0]
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Tree, key_data: Raw
+        self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
     ) -> tuple[Arrays, Any]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ..._support.annotations import Function
 from ...errors import ArgumentValueError, FileAccessError, InputTypeError, NotSupportedError
 from ...ndarray import NDArray
 from ...recordio import MXIndexedRecordIO
@@ -60,7 +61,7 @@ class Dataset:
             raise InputTypeError("sample: sampler", problem)
         return _SampledDataset(self, sampler)
 
-    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
+    def transform(self, fn: Function, lazy: bool = True) -> "Dataset":
         """Returns ``fn(*sample)`` of samples that are a tuple, ``fn(sample)`` of others: if
         ``lazy`` whenever a sample is read, otherwise once for all samples, now."""
         transformed: Any = _LazyTransformDataset(self, fn)
@@ -146,7 +147,7 @@ class _SampledDataset(Dataset):
 
 
 class _LazyTransformDataset(Dataset):
-    def __init__(self, data: Any, fn: Callable[..., Any]) -> None:
+    def __init__(self, data: Any, fn: Function) -> None:
         self._data = data
         self._fn = fn
 
@@ -173,7 +174,7 @@ class _DownloadedDataset(Dataset):
     #: The folder of MXNet's copies of the files.
     _namespace = ""
 
-    def __init__(self, root: str | os.PathLike[str], transform: Callable[..., Any] | None) -> None:
+    def __init__(self, root: str | os.PathLike[str], transform: Function | None) -> None:
         self._transform = transform
         self._data: Any = None
         self._label: Any = None

@@ -1,9 +1,9 @@
 """Dense layers, dropout, embeddings, and functions as layers."""
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
 from ... import ndarray as nd, symbol as sym
+from ..._support.annotations import Function
 from ...errors import ArgumentValueError
 from .._block import Block, BlockOptions
 from .._hybrid_block import HybridBlock
@@ -171,7 +171,7 @@ class Lambda(Block):
     """A function of arrays, or the name of one in ``mx.nd``, as a block. Raises ArgumentValueError
     for others."""
 
-    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+    def __init__(self, function: str | Function, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             _check_name(type(self).__name__, function, nd)
@@ -192,7 +192,7 @@ class HybridLambda(HybridBlock):
     """A function of ``F`` and arrays or symbols, or the name of one in ``mx.nd`` and ``mx.sym``, as
     a block. Raises ArgumentValueError for others."""
 
-    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+    def __init__(self, function: str | Function, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             _check_name(type(self).__name__, function, nd, sym)
@@ -223,5 +223,5 @@ def _not_a_function(where: str, value: object) -> ArgumentValueError:
     return ArgumentValueError(where, problem)
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _name_of(function: Function) -> str:
     return getattr(function, "__name__", None) or repr(function)

@@ -1,7 +1,8 @@
 """Convolutions over one, two and three axes, and their transposes."""
 
-from typing import Any, Unpack
+from typing import Unpack
 
+from ..._support.annotations import Attrs
 from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
 from .._parameter import Parameter
@@ -79,7 +80,7 @@ class _Conv(HybridBlock):
             self._channels = channels
             self._in_channels = in_channels
             self._op_name = op_name
-            self._kwargs: dict[str, Any] = {
+            self._kwargs: Attrs = {
                 "kernel": kernel_size,
                 "stride": per_axis(strides, axes),
                 "dilate": per_axis(dilation, axes),

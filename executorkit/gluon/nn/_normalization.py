@@ -4,6 +4,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..._support.annotations import Attrs
 from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
 from .._parameter_dict import ParameterDict
@@ -69,11 +70,11 @@ class _BatchNorm(HybridBlock):
         return _text_of(self, self._kwargs, self.gamma.shape[0] or None)
 
 
-def _statistic(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
+def _statistic(shape: tuple[int, ...], init: Init, trained: bool) -> Attrs:
     return {**_parameter(shape, init, trained), "differentiable": trained}
 
 
-def _parameter(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
+def _parameter(shape: tuple[int, ...], init: Init, trained: bool) -> Attrs:
     return {
         "grad_req": "write" if trained else "null",
         "shape": shape,
@@ -82,7 +83,7 @@ def _parameter(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, An
     }
 
 
-def _text_of(layer: Any, attributes: dict[str, Any], *channels: int | None) -> str:
+def _text_of(layer: Any, attributes: Attrs, *channels: int | None) -> str:
     parts = [f"{name}={value!r}" for name, value in attributes.items()]
     parts += [f"in_channels={number}" for number in channels]
     return f"{type(layer).__name__}({', '.join(parts)})"

@@ -1,7 +1,8 @@
 """Pooling over one, two and three axes, and padding by reflection."""
 
-from typing import Any, Unpack
+from typing import Unpack
 
+from ..._support.annotations import Attrs
 from ...base import numeric_types
 from ...errors import ArgumentValueError
 from .._block import BlockOptions
@@ -49,7 +50,7 @@ class _Pooling(HybridBlock):
         pool_size = per_axis(pool_size, axes)
         check_windows(where, axes, pool_size=pool_size)
         super().__init__(prefix=prefix, params=params)
-        self._kwargs: dict[str, Any] = {
+        self._kwargs: Attrs = {
             "kernel": pool_size,
             "stride": per_axis(pool_size if strides is None else strides, axes),
             "pad": per_axis(padding, axes),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ... import symbol as sym
+from ..._support.annotations import Attrs
 from ...errors import ArgumentValueError
 from .._types import Shape
 
@@ -39,7 +40,7 @@ def check_layout(where: str, axes: int, layout: str, channels_last: bool = True)
         raise ArgumentValueError(where, problem)
 
 
-def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> Shape:
+def weight_shape(op_name: str, in_channels: int, attributes: Attrs) -> Shape:
     """Returns the shape of a convolution's weight, with 0 where channels are unknown."""
     groups = attributes["num_group"]
     if (
@@ -54,7 +55,7 @@ def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> 
     return tuple(a if a == b else 0 for a, b in zip(one, two, strict=True))
 
 
-def _inferred_weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> Shape:
+def _inferred_weight_shape(op_name: str, in_channels: int, attributes: Attrs) -> Shape:
     layout = attributes["layout"]
     data = [0] * len(layout)
     data[layout.index("N")] = 1
@@ -63,7 +64,7 @@ def _inferred_weight_shape(op_name: str, in_channels: int, attributes: dict[str,
     return out.infer_shape_partial()[0][1]
 
 
-def convolution_text(layer: Any, weight: Shape | None, attributes: dict[str, Any]) -> str:
+def convolution_text(layer: Any, weight: Shape | None, attributes: Attrs) -> str:
     """Returns the ``repr`` of a convolution."""
     assert weight is not None
     axes = len(attributes["kernel"])

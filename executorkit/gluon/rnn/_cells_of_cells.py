@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
 from ... import symbol
+from ..._support.annotations import Function
 from ...errors import ArgumentValueError, NotSupportedError
 from .._parameter import tensor_types
 from .._parameter_dict import ParameterDict
@@ -227,7 +227,7 @@ class ModifierCell(HybridRecurrentCell):
     def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, func: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(self, func: Function = symbol.zeros, **kwargs: Any) -> list[Any]:
         self._check_not_modified()
         with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func, **kwargs)

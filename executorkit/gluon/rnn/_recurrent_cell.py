@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ... import ndarray
+from ..._support.annotations import Function
 from ...ops.nn.recurrent_cells import CountedSteps
 from .._block import Block
 from .._hybrid_block import HybridBlock
@@ -37,7 +37,7 @@ class RecurrentCell(CountedSteps, Block):
         raise NotImplementedError(f"{type(self).__name__}: state_info")
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any
+        self, batch_size: int = 0, func: Function = ndarray.zeros, **kwargs: Any
     ) -> list[Any]:
         """Returns the states before the first step.
 

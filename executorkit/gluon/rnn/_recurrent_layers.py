@@ -1,9 +1,10 @@
 """Recurrent layers, each one operator for all steps."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import ndarray, symbol
+from ..._support.annotations import Attrs, Function
 from ...errors import ArgumentValueError, UnknownNameError
 from ...ndarray import NDArray
 from ...ops.nn.rnn_parameters import GATE_NAMES
@@ -122,7 +123,7 @@ class _RNNLayer(HybridBlock):
             for direction in "lr"[: self._dir]:
                 yield f"{direction}{layer}"
 
-    def _register_param(self, name: str, shape: tuple[int, ...], init: Any) -> None:
+    def _register_param(self, name: str, shape: tuple[int, ...], init: Init) -> None:
         parameter = self.params.get(
             name, shape=shape, init=init, allow_deferred_init=True, dtype=self._dtype
         )
@@ -139,7 +140,7 @@ class _RNNLayer(HybridBlock):
             parts.append("bidirectional")
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Any]:
+    def _collect_params_with_prefix(self, prefix: str = "") -> Attrs:
         prefix = prefix + "." if prefix else ""
 
         def in_file(name: str) -> str:
@@ -171,7 +172,7 @@ class _RNNLayer(HybridBlock):
         self._dtype = dtype
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any
+        self, batch_size: int = 0, func: Function = ndarray.zeros, **kwargs: Any
     ) -> list[Any]:
         """Returns the states before the first step, created by ``func`` as for
         :meth:`RecurrentCell.begin_state`."""

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from ..._support.annotations import Function, Operands, Tree
+from ..._support.annotations import Function, Raw, Tree
 from ...ops.recurrence.scan import scan_with_vjp
 from ...ops.schema.inference import normal_axis
 from ...ops.schema.traits import CONCAT, SPLIT, STACK
@@ -113,7 +113,7 @@ class _PlanExecution:
         for step in sorted((s for pack in packs for s in pack), key=lambda s: s.index):
             self.step(step)
 
-    def _keys(self, steps: Sequence[GraphStep]) -> Any:
+    def _keys(self, steps: Sequence[GraphStep]) -> Raw:
         first = steps[0]
         if not first.op.uses_rng(first.params, self.runner.train):
             return None
@@ -162,7 +162,7 @@ class _PlanExecution:
         init = [[self.store[v] for v in values[:n]] for _, n, values in tracer.carries]
         reverse = sum(self.store.row_direction(values) for values in stacked) > 0
 
-        def in_scan_order(items: Sequence[object]) -> Operands:
+        def in_scan_order(items: Sequence[object]) -> tuple[Any, ...]:
             return tuple(items[::-1] if reverse else items)
 
         varying = {values: self.store.stacked(in_scan_order(values)) for values in stacked}

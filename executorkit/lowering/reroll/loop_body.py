@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..._support.annotations import Operands
+from ..._support.annotations import Operands, Raw
 from ...ops.recurrence.scan_body import Constants, ScanBody, ScanProduct
 from ...ops.schema.traits import SHARED_PRODUCT, TRANSPOSED_WEIGHT
 from .._graph import GraphStep
@@ -52,7 +52,7 @@ class LoopBodyTracer:
     def _product(self, step: GraphStep, row: Sequence[PackedOperand]) -> ScanProduct:
         shared = {i: operand.values[0] for i, operand in enumerate(row) if operand.is_invariant}
 
-        def apply(constants: Constants, varying: Mapping[int, object]) -> Any:
+        def apply(constants: Constants, varying: Mapping[int, object]) -> Raw:
             arrays = {
                 i: constants[~n].T if ~n in constants else constants[n] for i, n in shared.items()
             }

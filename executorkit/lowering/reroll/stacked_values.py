@@ -34,7 +34,7 @@ class StackedArrays:
             shape[axis] //= self.count
         return tuple(shape), self.array.dtype
 
-    def rows(self, first: int, count: int, stride: int) -> Any:
+    def rows(self, first: int, count: int, stride: int) -> Raw:
         last = first + (count - 1) * stride
         low, high = min(first, last), max(first, last)
         array = self.array
@@ -52,7 +52,7 @@ class StackedArrays:
         return lax.rev(array, (0,)) if stride < 0 else array
 
 
-def _slice(array: Raw, low: int, high: int, axis: int) -> Any:
+def _slice(array: Raw, low: int, high: int, axis: int) -> Raw:
     if low == 0 and high == array.shape[axis]:
         return array
     return lax.slice_in_dim(array, low, high, axis=axis)
@@ -66,7 +66,7 @@ class StackedValueStore(ValueStore):
         self._rows: dict[int, tuple[StackedArrays, int]] = {}
         self._stacked: dict[tuple[int, ...], Any] = {}
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: int) -> Raw:
         if self._arrays[number] is None and number in self._rows:
             stack, row = self._rows[number]
             if stack.compute_parts is not None:
@@ -97,13 +97,13 @@ class StackedValueStore(ValueStore):
             return 0
         return -1 if runs[0][3] > 0 else 1
 
-    def stacked(self, numbers: tuple[int, ...]) -> Any:
+    def stacked(self, numbers: tuple[int, ...]) -> Raw:
         if numbers not in self._stacked:
             blocks = [self._block(*run) for run in self._runs(numbers)]
             self._stacked[numbers] = lax.concatenate(blocks, 0) if len(blocks) > 1 else blocks[0]
         return self._stacked[numbers]
 
-    def concatenated(self, numbers: Sequence[int], axis: int, is_new_axis: bool) -> Any:
+    def concatenated(self, numbers: Sequence[int], axis: int, is_new_axis: bool) -> Raw:
         """Concatenates values along an axis; returns None where no two are neighbours in a stack,
         so that concatenating them one by one costs no more."""
         runs = list(self._runs(numbers))
@@ -139,7 +139,7 @@ class StackedValueStore(ValueStore):
         if count:
             yield stack, first, count, stride
 
-    def _block(self, stack: StackedArrays | None, first: int, count: int, stride: int) -> Any:
+    def _block(self, stack: StackedArrays | None, first: int, count: int, stride: int) -> Raw:
         if stack is None:
             return lax.expand_dims(self[first], (0,))
         return stack.rows(first, count, stride)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ..._support.annotations import Operands
+from ..._support.annotations import Equation, Jaxpr
 from ...jaxprs import COUNTED, Flattener, Trait, bodies, flops, primitives_with
 
 #: Primitives whose work does not show.
@@ -34,7 +34,7 @@ class OperationCount:
     def is_partial(self) -> bool:
         return bool(self.uncounted - {OPEN_LOOP})
 
-    def add(self, equation: Any, times: float) -> None:
+    def add(self, equation: Equation, times: float) -> None:
         name = equation.primitive.name
         if name in _UNCOUNTED:
             self.uncounted.add(PYTHON_CODE if name.endswith("_callback") else f"no rule for {name}")
@@ -54,19 +54,19 @@ class WorkCounter(Flattener[None]):
     ``add(equation, stack of names, number of executions)`` gets each of them, and each loop of
     unknown length, a ``while``, before the primitives inside it."""
 
-    def __init__(self, add: Callable[[Any, Operands, float], None]) -> None:
+    def __init__(self, add: Callable[[Equation, tuple[Any, ...], float], None]) -> None:
         super().__init__()
         self._add = add
         self._times = 1.0
 
-    def count(self, jaxpr: Any) -> None:
+    def count(self, jaxpr: Jaxpr) -> None:
         inner = getattr(jaxpr, "jaxpr", jaxpr)
         self.flatten(jaxpr, [None] * len(inner.invars), [None] * len(inner.constvars))
 
     def constant(self, aval: object, contents: object) -> None:
         return None
 
-    def equation(self, equation: Any, inputs: tuple[None, ...]) -> Sequence[None]:
+    def equation(self, equation: Equation, inputs: tuple[None, ...]) -> Sequence[None]:
         name = equation.primitive.name
         inner = [] if name in COUNTED else bodies(equation)
         if not inner or name == "while":

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..._support.annotations import Raw
 from ...display import (
     Block,
     Fold,
@@ -105,7 +106,7 @@ class Summary(Viewed, Sequence[Layer]):
     def __len__(self) -> int:
         return len(self._layers)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Raw:
         """Returns a layer by number or by name, or several by a slice."""
         if isinstance(index, str):
             return {layer.name: layer for layer in self._layers}[index]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..._support.annotations import Operands
+from ..._support.annotations import Equation, Jaxpr, Raw
 from ...display import Line, Table, View, Viewed, count, scaled, view_of
 from .cost_model import OPEN_LOOP, OperationCount, WorkCounter
 
@@ -47,7 +47,7 @@ class Cost(Viewed, Sequence[NodeCost]):
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Raw:
         """Returns a node by number or by name, or several by a slice."""
         if isinstance(index, str):
             return {node.name: node for node in self.nodes}[index]
@@ -87,12 +87,12 @@ def _(cost: Cost) -> View:
     return View(f"{cost.function}: {scaled(cost.flops, 'FLOPs')}", [table, *notes])
 
 
-def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
+def cost_of(function: str, jaxpr: Jaxpr, ops: Mapping[str, str]) -> Cost:
     """Counts the cost of a traced function. ``ops`` are the operators of the nodes, by name."""
     nodes = {name: NodeCost(name, op) for name, op in ops.items()}
     nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
 
-    def add(equation: Any, stack: Operands, times: float) -> None:
+    def add(equation: Equation, stack: tuple[Any, ...], times: float) -> None:
         node, backward = nodes[BETWEEN_NODES], False
         for part in reversed(stack):
             if type(part).__name__ == "Scope":

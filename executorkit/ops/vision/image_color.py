@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ..._support.annotations import Function, Operands, Raw, Tree
+from ..._support.annotations import Function, Raw, Tree
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Key
 from ..schema.calls import with_signature
@@ -55,7 +55,7 @@ def _on_host(fn: Function) -> Function:
 
 
 @lru_cache(maxsize=16)
-def _constant(values: Operands, dtype: np.dtype) -> np.ndarray:
+def _constant(values: tuple[Any, ...], dtype: np.dtype) -> np.ndarray:
     return np.asarray(values, dtype)
 
 

@@ -22,7 +22,7 @@ import jax
 import numpy as np
 from jaxlib.version import __version__ as jaxlib_version
 
-from ..._support.annotations import Function, Operands
+from ..._support.annotations import Function
 from ...errors import NotFingerprintableError
 from ...lowering import LoweredBody
 from ...ops import OpDef, Params
@@ -116,11 +116,11 @@ def _version(package: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _step(op: OpDef, key: Operands) -> str:
+def _step(op: OpDef, key: tuple[object, ...]) -> str:
     return f"{fingerprint(op)}{fingerprint(key)}"
 
 
-def structure_fingerprint(structure: Operands) -> str:
+def structure_fingerprint(structure: tuple[Any, ...]) -> str:
     """Writes a graph's structure (``Graph.structure``)."""
 
     def lines() -> Iterator[str]:
@@ -182,7 +182,7 @@ def jax_settings() -> list[tuple[str, str]]:
     ]
 
 
-def trace_context() -> Operands:
+def trace_context() -> tuple[object, ...]:
     """Returns the settings that may differ between calls, which need programs of their own."""
     config: Any = jax.config
     return (
@@ -192,14 +192,14 @@ def trace_context() -> Operands:
     )  # fmt: skip
 
 
-def process_fingerprint() -> Operands:
+def process_fingerprint() -> tuple[object, ...]:
     """Returns the facts that do not change while the process runs."""
     with _reading:  # two threads would take turns with Python's lock at every file
         return _process_facts()
 
 
 @lru_cache(maxsize=1)
-def _process_facts() -> Operands:
+def _process_facts() -> tuple[object, ...]:
     variables = sorted((k, v) for k, v in os.environ.items() if k.startswith(_VARIABLES))
     versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()
     return _package_hash(), versions, _processor(), _cores(), variables
@@ -230,7 +230,7 @@ def _package_hash() -> str:
     return remembered(("hash of modules", package, modules), read)
 
 
-def _modules(package: str) -> Iterator[Operands]:
+def _modules(package: str) -> Iterator[tuple[Any, ...]]:
     folders = [""]
     while folders:
         folder = folders.pop()

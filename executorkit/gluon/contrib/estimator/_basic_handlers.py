@@ -1,8 +1,8 @@
 """Handlers that every training has: its end, its metrics, validation, the update."""
 
-from collections.abc import Callable
 from typing import Any
 
+from ...._support.annotations import Function
 from ....metric import Loss
 from ._events import BatchEnd, EpochBegin, EpochEnd, TrainBegin, Trained
 from ._metrics import listed_metrics
@@ -67,7 +67,7 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     def __init__(
         self,
         val_data: Any,
-        eval_fn: Callable[..., Any],
+        eval_fn: Function,
         epoch_period: int | None = 1,
         batch_period: int | None = None,
         priority: float = -1000,

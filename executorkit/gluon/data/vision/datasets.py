@@ -6,13 +6,13 @@ Nothing is downloaded: an error names the file and its place.
 import os
 import tarfile
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .... import image as image, ndarray as nd, recordio as recordio
 from ...._files import read_idx
+from ...._support.annotations import Function
 from ....base import data_dir
 from ....errors import ArgumentValueError, FileFormatError, MXNetError
 from ....image.image_lists import listed, listed_in_file
@@ -43,10 +43,7 @@ class MNIST(dataset._DownloadedDataset):
     _namespace = "mnist"
 
     def __init__(
-        self,
-        root: FilePath = _MNIST,
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: FilePath = _MNIST, train: bool = True, transform: Function | None = None
     ) -> None:
         self._train = train
         self._train_data = "train-images-idx3-ubyte.gz"
@@ -79,10 +76,7 @@ class FashionMNIST(MNIST):
     _namespace = "fashion-mnist"
 
     def __init__(
-        self,
-        root: FilePath = _FASHION_MNIST,
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: FilePath = _FASHION_MNIST, train: bool = True, transform: Function | None = None
     ) -> None:
         super().__init__(root, train, transform)
 
@@ -102,10 +96,7 @@ class CIFAR10(dataset._DownloadedDataset):
     _label_bytes = 1
 
     def __init__(
-        self,
-        root: FilePath = _CIFAR10,
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: FilePath = _CIFAR10, train: bool = True, transform: Function | None = None
     ) -> None:
         self._train = train
         self._archive_file = "cifar-10-binary.tar.gz"
@@ -178,7 +169,7 @@ class CIFAR100(CIFAR10):
         root: FilePath = _CIFAR100,
         fine_label: bool = False,
         train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        transform: Function | None = None,
     ) -> None:
         self._train = train
         self._archive_file = "cifar-100-binary.tar.gz"
@@ -197,7 +188,7 @@ class ImageRecordDataset(dataset.RecordFileDataset):
     Samples are ``transform(image, label)`` if given."""
 
     def __init__(
-        self, filename: FilePath, flag: int = 1, transform: Callable[..., Any] | None = None
+        self, filename: FilePath, flag: int = 1, transform: Function | None = None
     ) -> None:
         super().__init__(filename)
         self._flag = flag
@@ -217,9 +208,7 @@ class ImageFolderDataset(dataset.Dataset):
     entries that are not folders, and of files other than .jpg, .jpeg and .png.
     """
 
-    def __init__(
-        self, root: FilePath, flag: int = 1, transform: Callable[..., Any] | None = None
-    ) -> None:
+    def __init__(self, root: FilePath, flag: int = 1, transform: Function | None = None) -> None:
         self._root = os.path.expanduser(root)
         self._flag = flag
         self._transform = transform

@@ -13,12 +13,13 @@ images. Flips and colours draw from the stream of ``mx.random.seed``, whose numb
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .... import image
+from ...._support.annotations import Function
 from ....base import numeric_types as numeric_types
 from ....errors import ArgumentValueError, DTypeError, InputTypeError
 from ....image.host_images import computed
@@ -250,7 +251,7 @@ class _RandomFactor(HybridBlock):
         self._args = max(0, 1 - amount), 1 + amount
 
     def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
-        change: Callable[..., Any] = getattr(F.image, f"random_{type(self).__name__[6:].lower()}")
+        change: Function = getattr(F.image, f"random_{type(self).__name__[6:].lower()}")
         low, high = self._args
         return change(x, min_factor=low, max_factor=high)
 

@@ -11,6 +11,7 @@ Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...._support.annotations import Function
 from ...._support.unserved import attribute_getter as _attribute_getter
 from ....errors import ArgumentValueError
 from .alexnet import AlexNet as AlexNet, alexnet as alexnet
@@ -92,7 +93,7 @@ _SAME = (
     resnet50_v1, resnet101_v1, resnet152_v1, resnet18_v2, resnet34_v2, resnet50_v2, resnet101_v2,
     resnet152_v2, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn,
 )  # fmt: skip
-_MODELS: dict[str, Callable[..., Any]] = {**{f.__name__: f for f in _SAME}, **_NAMES}
+_MODELS: dict[str, Function] = {**{f.__name__: f for f in _SAME}, **_NAMES}
 
 
 def get_model(name: str, **kwargs: Any) -> Any:

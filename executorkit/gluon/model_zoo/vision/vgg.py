@@ -4,6 +4,7 @@ Recognition, 2014)."""
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
+from ...._support.annotations import Attrs
 from ....errors import ArgumentValueError, UnknownNameError
 from ....initializer import Xavier
 from ..._block import BlockOptions
@@ -48,7 +49,7 @@ class VGG(FeatureNetwork):
         if len(layers) != len(filters):
             problem = f"there are {len(layers)} stages of layers, and filters of {len(filters)}"
             raise ArgumentValueError("VGG", problem)
-        dense: dict[str, Any] = {"weight_initializer": "normal", "bias_initializer": "zeros"}
+        dense: Attrs = {"weight_initializer": "normal", "bias_initializer": "zeros"}
         with self.name_scope():
             self.features = sequence(_stages(layers, filters, batch_norm))
             self.features.add(*hidden_layers(**dense))

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax import Array, lax
 
-from ...._support.annotations import Operands
 from ...schema.attrs import Shape
 
 
@@ -27,7 +26,9 @@ class ConvDims(NamedTuple):
     def spatial(self, shape: Shape) -> Shape:
         return shape[1:-1] if self.channels_last else shape[2:]
 
-    def per_axis(self, first: object, channels: object, spatial: Sequence[object]) -> Operands:
+    def per_axis(
+        self, first: object, channels: object, spatial: Sequence[object]
+    ) -> tuple[Any, ...]:
         return (first, *spatial, channels) if self.channels_last else (first, channels, *spatial)
 
     def output_sizes(self, sizes: Shape, kernel: Shape) -> Shape:
