@@ -58,17 +58,17 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1363, "_files": 453, "_support": 822, "arrays": 991, "autograd": 3674, "callback":
-    176, "calls": 1242, "contrib": 2146, "data": 52, "debugging": 638, "display": 1928,
-    "executor": 3125, "executorkit": 3575, "export": 728, "gluon": 12523, "image": 2095,
-    "initializer": 674, "inspection": 669, "io": 2950, "jaxpr_interpreter": 2677, "jaxprs": 464,
-    "kvstore": 803, "lowering": 4458, "metric": 1323, "model": 1053, "module": 3111, "ndarray":
-    2989, "notebook": 300, "onnx": 4475, "ops": 16459, "optimizer": 3273, "parallel": 3992,
-    "processes": 988, "profiler": 883, "program": 6237, "rnn": 1253, "symbol": 2905,
+    "_cli": 1363, "_files": 453, "_support": 830, "arrays": 987, "autograd": 3661, "callback":
+    176, "calls": 1240, "contrib": 2144, "data": 52, "debugging": 638, "display": 1922,
+    "executor": 3122, "executorkit": 3575, "export": 728, "gluon": 12528, "image": 2095,
+    "initializer": 674, "inspection": 669, "io": 2950, "jaxpr_interpreter": 2671, "jaxprs": 464,
+    "kvstore": 803, "lowering": 4438, "metric": 1330, "model": 1051, "module": 3117, "ndarray":
+    3000, "notebook": 300, "onnx": 4475, "ops": 16448, "optimizer": 3293, "parallel": 3982,
+    "processes": 988, "profiler": 883, "program": 6221, "rnn": 1253, "symbol": 2909,
     "test_utils": 1419, "training": 939, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 100_281
+TOTAL_LINES = 100_247
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -6,6 +6,7 @@ from executorkit.ndarray._ndarray import NDArray
 __all__ = ['adamw_update', 'cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'mp_adamw_update', 'multi_adamw_update', 'multi_lamb_update', 'multi_mp_adamw_update', 'multi_mp_lamb_update', 'rand_zipfian', 'while_loop']
 from collections.abc import Callable, Sequence
 from typing import Any
+from .._support.annotations import Function
 from ..calls.ways import call
 from ..context import Context, current_context
 from ..symbol.nesting import flatten, nest_like
@@ -16,7 +17,7 @@ from ._ndarray import NDArray
 from .random import uniform
 def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> Any:
     ...
-def while_loop(cond: Callable[..., Any], func: Callable[..., tuple[Any, Any]], loop_vars: Any, max_iterations: int | None=None) -> Any:
+def while_loop(cond: Function, func: Callable[..., tuple[Any, Any]], loop_vars: Any, max_iterations: int | None=None) -> Any:
     ...
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
     ...

@@ -4,8 +4,8 @@ from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
 __all__ = ['exponential', 'gamma', 'generalized_negative_binomial', 'multinomial', 'negative_binomial', 'normal', 'poisson', 'randint', 'randn', 'shuffle', 'uniform']
-from collections.abc import Callable
 from typing import Any
+from .._support.annotations import DType, Function
 from ..calls.ways import call, invoke
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
@@ -22,7 +22,7 @@ def generalized_negative_binomial(mu: Any = 1, alpha: Any = 1, shape: Any = None
 def randint(low: Any, high: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kwargs: Any) -> Any: ...
 def randn(*shape: int, **kwargs: Any) -> Any:
     ...
-def multinomial(data: NDArray, shape: Any=None, get_prob: bool=False, out: Any=None, dtype: Any='int32', **kwargs: Any) -> Any:
+def multinomial(data: NDArray, shape: Any=None, get_prob: bool=False, out: Any=None, dtype: DType='int32', **kwargs: Any) -> Any:
     ...
 def shuffle(data: NDArray, **kwargs: Any) -> NDArray:
     ...

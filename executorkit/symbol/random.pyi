@@ -6,6 +6,7 @@ from executorkit.symbol._symbol import Symbol
 __all__ = ['exponential', 'gamma', 'generalized_negative_binomial', 'multinomial', 'negative_binomial', 'normal', 'poisson', 'randint', 'randn', 'shuffle', 'uniform']
 from collections.abc import Callable
 from typing import Any
+from .._support.annotations import DType
 from ._compose import require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_functions import symbol_module
@@ -18,9 +19,9 @@ def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -
 def negative_binomial(k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Any: ...
 def generalized_negative_binomial(mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Any: ...
 def randint(low: Any, high: Any, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Any: ...
-def randn(*shape: int, loc: Any=0, scale: Any=1, dtype: Any=None, **kwargs: Any) -> Symbol:
+def randn(*shape: int, loc: Any=0, scale: Any=1, dtype: DType=None, **kwargs: Any) -> Symbol:
     ...
-def multinomial(data: Symbol, shape: Any=None, get_prob: bool=True, dtype: Any='int32', **kwargs: Any) -> Symbol:
+def multinomial(data: Symbol, shape: Any=None, get_prob: bool=True, dtype: DType='int32', **kwargs: Any) -> Symbol:
     ...
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     ...
