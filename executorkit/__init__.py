@@ -63,9 +63,6 @@ with _paused_collection():  # it would look through JAX's objects several times
         use_np_shape as use_np_shape,
     )
 
-#: The version of executorkit; ``__version__`` is MXNet's, whose interfaces it serves.
-release = _version("executorkit")
-
 _find_aliased_modules()
 _refuse_imports()
 _promote_all_objects()
@@ -123,6 +120,9 @@ if TYPE_CHECKING:
         visualization as visualization,
         visualization as viz,
     )
+
+    #: The version of executorkit; ``__version__`` is MXNet's, whose interfaces it serves.
+    release: str
 else:
     #: All other modules are imported when they are looked up; these have a second name.
     __getattr__, __dir__ = _lazy_modules(
@@ -131,4 +131,5 @@ else:
             "img": "image", "init": "initializer", "kv": "kvstore", "mod": "module",
             "mon": "monitor", "viz": "visualization",
         },
+        {"release": lambda: _version("executorkit")},
     )  # fmt: skip

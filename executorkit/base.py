@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from ._support.unserved import refuse_library
 from .errors import (
     MXNetError as MXNetError,
     NotImplementedForSymbol as NotImplementedForSymbol,
@@ -35,14 +36,6 @@ FunctionHandle = DataIterHandle = DataIterCreatorHandle = RecordIOHandle = ctype
 KVStoreHandle = ProfileHandle = DLPackHandle = ctypes.c_void_p
 CudaModuleHandle = CudaKernelHandle = RtcHandle = ctypes.c_void_p
 mx_float_p = ctypes.POINTER(ctypes.c_float)
-
-
-def refuse_library(where: str, *args: object, **kwargs: object) -> NoReturn:
-    """Raises NotSupportedError (a NotImplementedError): executorkit has no library in C."""
-    problem = "it has no MXNet library"
-    because = "executorkit is Python on JAX"
-    hint = "functions of mx.nd; mx.operator.register, or jax.ffi, for operators of one's own"
-    raise NotSupportedError(where, problem, because=because, hint=hint)
 
 
 class _Library:

@@ -1,6 +1,6 @@
 """``mx.libinfo``: the version of MXNet that executorkit follows, which has no shared library."""
 
-from .base import refuse_library
+from ._support.unserved import refuse_library
 
 #: Version of MXNet whose interfaces executorkit serves.
 __version__ = "1.9.1"

@@ -16,7 +16,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="run a script written for MXNet as it is: import mxnet gives executorkit",
         usage="executorkit exec [-m] train.py [arguments of the script]",
         description="Runs a script, or with -m a module, as python does. import mxnet gives "
-        "executorkit, in the script and in the libraries that it imports.",
+        "executorkit, in the script and in the libraries that it imports. In several processes: "
+        "executorkit launch -n N executorkit exec train.py.",
     )
     parser.add_argument(
         "-m", action="store_true", dest="is_module", help="train.py is the name of a module"

@@ -11,12 +11,13 @@ from .unserved import absent_attribute
 
 
 def lazy_modules(
-    package: str, aliases: Mapping[str, str]
+    package: str, aliases: Mapping[str, str], values: Mapping[str, Callable[[], Any]] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Returns ``__getattr__`` and ``__dir__`` of a package that imports its public modules on
-    access. ``aliases`` has the modules by their other names. Other names are an AttributeError with
-    a hint."""
+    access. ``aliases`` has the modules by their other names, ``values`` functions that compute
+    attributes. Other names are an AttributeError with a hint."""
     contents = vars(sys.modules[package])
+    values = values or {}
 
     @lru_cache(1)
     def modules() -> frozenset[str]:
@@ -25,6 +26,9 @@ def lazy_modules(
     def get(name: str) -> Any:
         if name == "__all__":  # of a star import
             return [public for public in names() if public[0] != "_"]
+        if name in values:
+            contents[name] = value = values[name]()
+            return value
         target = aliases.get(name, name)
         if target.startswith("_") or target not in modules():
             raise AttributeError(absent_attribute(package, name, names()))
@@ -32,6 +36,6 @@ def lazy_modules(
         return module
 
     def names() -> list[str]:
-        return sorted({*contents, *aliases, *modules()})
+        return sorted({*contents, *aliases, *values, *modules()})
 
     return get, names

@@ -12,7 +12,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import NoReturn
 
-from ..errors import MissingDependencyError, similar_names
+from ..errors import MissingDependencyError, NotSupportedError, similar_names
 
 _ARRAYS = "numpy, jax.numpy or mx.nd"
 _OPERATORS = "jax.nn or mx.nd"
@@ -77,6 +77,14 @@ def absent_attribute(module: str, name: str, names: Collection[str] | None = Non
     path = f"{module}.{name}".partition(".")[2]
     hint = ELSEWHERE.get(path) or similar_names(name, [n for n in names if n[0] != "_"])
     return f"{problem}\n  try: {hint}" if hint else problem
+
+
+def refuse_library(where: str, *args: object, **kwargs: object) -> NoReturn:
+    """Raises NotSupportedError (a NotImplementedError): executorkit has no library in C."""
+    problem = "it has no MXNet library"
+    because = "executorkit is Python on JAX"
+    hint = "functions of mx.nd; mx.operator.register, or jax.ffi, for operators of one's own"
+    raise NotSupportedError(where, problem, because=because, hint=hint)
 
 
 def refuse_imports() -> None:

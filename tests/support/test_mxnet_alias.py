@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -103,6 +104,12 @@ def test_the_tools_of_importlib() -> None:
     mx.install_as_mxnet()
     assert sys.meta_path.count(mxnet_alias._finder) == 1
     assert sys.path.count(sys.path[1]) == 1
+
+
+def test_versions() -> None:
+    assert mx.__version__ == mx.libinfo.__version__ == "1.9.1"
+    assert mx.release == importlib.metadata.version("executorkit")
+    assert "release" in dir(mx)
 
 
 @pytest.mark.parametrize("package", ["mxnet", "executorkit"])
