@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -259,7 +259,7 @@ def _head_gradient(head: Handle, grad: Raw) -> Tree:
     return _fitted(value, head)
 
 
-_known_ones: dict[Any, Any] = {}
+_known_ones: dict[Hashable, Any] = {}
 _MAX_ONES = 64
 
 
@@ -349,7 +349,7 @@ def _reverse(
 ) -> dict[Variable, Raw]:
     waiting: dict[TapeSegment, dict[int, Any]] = {}
 
-    def add(to: dict[Any, Any], key: Any, value: Any) -> None:
+    def add(to: dict[Any, Raw], key: Hashable, value: Raw) -> None:
         to[key] = add_up(to[key], value) if key in to else value
 
     for value, head in values:

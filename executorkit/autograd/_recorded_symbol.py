@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from ..calls.recording import Variable
@@ -15,7 +16,7 @@ class Names:
     """Names of a symbol's variables and nodes, and the nodes of named values."""
 
     def __init__(self) -> None:
-        self._variables: dict[Any, Node] = {}
+        self._variables: dict[Hashable, Node] = {}
         self.entries: dict[tuple[int, int], Entry] = {}
         self._n_nodes = 0
 

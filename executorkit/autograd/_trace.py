@@ -9,7 +9,7 @@ trace by their numbers, or new leaves by shape, dtype and role.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
@@ -83,7 +83,7 @@ class Skeleton:
     __slots__ = ("_next", "_uses")
 
     def __init__(self) -> None:
-        self._next: dict[Any, Skeleton] | None = None
+        self._next: dict[Hashable, Skeleton] | None = None
         self._uses: dict[ResolvedCall, NumberUses] | None = None
 
     def after(self, key: Any) -> Skeleton:
@@ -147,8 +147,8 @@ class CallTrace:
         #: The traces that differ from it by numbers alone.
         self.skeleton = skeleton
         # Most traces of ever-new graphs have one that follows, and no plan.
-        self._next: dict[Any, CallTrace] | None = None
-        self._plans: dict[Any, Any] | None = None
+        self._next: dict[Hashable, CallTrace] | None = None
+        self._plans: dict[Hashable, Any] | None = None
         #: The kinds of its new leaves, whose numbers come first.
         self.leaves: tuple[LeafKind, ...] = ()
         self.draws = False

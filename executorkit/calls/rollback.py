@@ -82,13 +82,13 @@ def complete(action: Callable[[], T]) -> T:
         raise
 
 
-def all_or_none(actions: Sequence[tuple[Callable[[], Any], Callable[[], Any]]]) -> None:
+def all_or_none(actions: Sequence[tuple[Callable[[], object], Callable[[], object]]]) -> None:
     """Runs actions so that they are atomic together: each is atomic, and paired with a function
     whose value changes when it has happened. An exception before the first has happened is raised
     at once, a later one after all actions."""
     before = [value() for _, value in actions]
 
-    def missing() -> list[Callable[[], Any]]:
+    def missing() -> list[Callable[[], object]]:
         return [a for (a, value), old in zip(actions, before, strict=True) if value() == old]
 
     def run() -> None:

@@ -87,7 +87,7 @@ def invoke(
     arrays: Sequence[Handle],
     attrs: Mapping[str, Any],
     out: Any = None,
-    ctx: Any = None,
+    ctx: Context | None = None,
 ) -> Any:
     """Runs an operator on arrays in its own order; MXNetError for wrong attributes."""
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
@@ -105,7 +105,7 @@ def run(
     arrays: Sequence[Handle],
     numbers: Arrays = (),
     out: Any = None,
-    ctx: Any = None,
+    ctx: Context | None = None,
 ) -> Any:
     """Runs a call in one of its ways; returns an array, or a list for several visible outputs.
     ``numbers`` are values of attributes, ``out`` takes results, ``ctx`` is for a call without
@@ -405,7 +405,11 @@ def _host_key(args: Operands) -> HostKey | None:
 
 
 def _jitted(
-    op: OpDef, key: tuple[tuple[str, Any], ...], dynamic: tuple[str, ...], train: bool, device: Any
+    op: OpDef,
+    key: tuple[tuple[str, Any], ...],
+    dynamic: tuple[str, ...],
+    train: bool,
+    device: Device,
 ) -> CompiledFunction:
     params = Params(key)
 

@@ -1,7 +1,7 @@
 """``mx.nd.CachedOp``: a graph that is called with arrays, as a function."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -90,17 +90,17 @@ class CachedOp:
         #: Programs, by whether their working memory may be taken in pieces.
         self._program: Program | None = None
         #: Shapes and dtypes of arrays that fit.
-        self._checked: set[Any] = set()
-        self._calls: dict[Any, ResolvedCall] = {}
+        self._checked: set[Hashable] = set()
+        self._calls: dict[Hashable, ResolvedCall] = {}
         #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
-        self._graph_calls: dict[Any, GraphCall] = {}
+        self._graph_calls: dict[Hashable, GraphCall] = {}
         #: Results of its operators without inputs, by call and context.
-        self._constants: dict[Any, Sequence[jax.Array]] = {}
+        self._constants: dict[Hashable, Sequence[jax.Array]] = {}
         data = next((v for k, v in flags if k == "data_indices"), ())
         # MXNet's own callers pass texts.
         self._data: Sequence[int] = () if isinstance(data, str) else data
         #: Facts about the arguments of inference, by their shapes and dtypes.
-        self._fed: dict[Any, FedArguments] = {}
+        self._fed: dict[Hashable, FedArguments] = {}
         self._hook: Any = None
         self._hook_has_inputs = False
 

@@ -1,6 +1,6 @@
 """Ahead-of-time compilation: the programs that an executor will need, and for which avals."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -112,7 +112,7 @@ def precompile_shapes(
         raise MXNetError("precompile", "the symbol has Python operators", because=because)
     bound = bound_avals(runnable)
     arrays = [*runnable.arg_arrays, *runnable.aux_arrays]
-    calls: dict[Any, list[ProgramCall]] = {}
+    calls: dict[Hashable, list[ProgramCall]] = {}
     for by_name in shapes:
         inferred = infer_new_shapes(runnable.graph, arrays, by_name, "precompile")
         new_shapes = (inferred.arg_shapes, inferred.aux_shapes, inferred.out_shapes)

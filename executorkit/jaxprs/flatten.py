@@ -52,7 +52,7 @@ class Flattener(Generic[Value]):
         if constants is None and jaxpr.constvars:
             pairs = zip(jaxpr.constvars, closed.consts, strict=True)
             constants = [self.constant(v.aval, x) for v, x in pairs]
-        values: dict[Any, Value] = dict(zip(jaxpr.constvars, constants or (), strict=True))
+        values: dict[Hashable, Value] = dict(zip(jaxpr.constvars, constants or (), strict=True))
         values.update(zip(jaxpr.invars, inputs, strict=True))
         for equation in jaxpr.eqns:
             operands = tuple(

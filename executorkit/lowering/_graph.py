@@ -1,7 +1,7 @@
 """Numbered graphs: a symbol's operators and values in topological order, addressed by number."""
 
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -62,7 +62,7 @@ class Graph:
     n_values: int
     has_effects: bool
     has_open_shapes: bool
-    memo: dict[Any, Any] = field(default_factory=dict)
+    memo: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def variables(self) -> Iterator[tuple[Node, int]]:
@@ -179,7 +179,7 @@ def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
 # -- memos -----------------------------------------------------------------------------------------
 
 
-def memoize(memo: dict[Any, Any], key: object, value: object, limit: int = 64) -> Any:
+def memoize(memo: dict[Hashable, Any], key: object, value: object, limit: int = 64) -> Any:
     """Stores a result in a bounded memo (the oldest goes first) and returns it."""
     with _memo_lock:
         while len(memo) >= limit:

@@ -33,11 +33,11 @@ from ._graph import Graph, GraphStep, memoize, signature_of
 #: Pairs of sizes put in place of unknown dimensions: divisible by the usual divisors of sizes; and
 #: small ones, for operators that refuse sizes above a known one.
 _PROBES = ((5040, 10080), (1, 2))
-_OUTPUTS: dict[Any, Any] = {}
+_OUTPUTS: dict[Hashable, Any] = {}
 _OUTPUTS_LIMIT = 16384
 #: Results by the graph's signature and known facts of its variables: a graph composed again is
 #: not inferred again.
-_RESULTS: dict[Any, InferenceResult] = {}
+_RESULTS: dict[Hashable, InferenceResult] = {}
 _RESULTS_LIMIT = 256
 #: Types for which an operator's own rule of output shapes is taken: functions may refuse others.
 _FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
@@ -207,7 +207,7 @@ def _settle(
     todo = list(graph.steps)
     is_forward = True
     # Repeated layers, such as the steps of a recurrent network, are visited once.
-    visited: dict[Any, tuple[Facts, bool]] = {}
+    visited: dict[Hashable, tuple[Facts, bool]] = {}
     while todo:
         changed = False
         unsettled = []

@@ -52,7 +52,7 @@ class ParameterStore:
         group: DataParallelExecutorGroup,
     ) -> None:
         """Initialises the parameters, all checked first, and writes them to a group."""
-        actions: list[Callable[[], Any]] = []
+        actions: list[Callable[[], object]] = []
         args, aux = self.arg_params or {}, self.aux_params or {}
         for arrays, values in ((args, spec.arg_params), (aux, spec.aux_params)):
             for name, array in sorted(arrays.items()):

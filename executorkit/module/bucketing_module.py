@@ -1,7 +1,7 @@
 """``BucketingModule``: networks for inputs of different lengths that share their parameters."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -96,7 +96,7 @@ class BucketingModule(BaseModule, DataParallel):
             "compute_dtype": compute_dtype,
             "remat": remat,
         }
-        self._buckets: dict[Any, Module] = {}
+        self._buckets: dict[Hashable, Module] = {}
         #: Before binding, a module of the default bucket, which checks the names.
         self._curr_module = self._make_bucket(default_bucket_key)
         self._curr_bucket_key: Any = None
@@ -191,7 +191,7 @@ class BucketingModule(BaseModule, DataParallel):
     # Buckets
 
     @property
-    def buckets(self) -> dict[Any, Module]:
+    def buckets(self) -> dict[Hashable, Module]:
         """The modules so far, by bucket key."""
         return self._buckets
 

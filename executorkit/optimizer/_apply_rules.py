@@ -5,7 +5,7 @@ that a step holds for another backward are not donated.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
@@ -64,7 +64,7 @@ class Sharing:
         distinct = [rows[i] for i in self._firsts]
         if [distinct[k] for k in self.places] == rows:
             return distinct
-        numbers: dict[Any, int] = {}
+        numbers: dict[Hashable, int] = {}
         pairs = zip(self.places, [tuple(map(float, row)) for row in rows], strict=True)
         self.places = tuple([numbers.setdefault(pair, len(numbers)) for pair in pairs])
         self._firsts = tuple(map(self.places.index, range(len(numbers))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -95,9 +95,9 @@ class OptaxUpdater:
         #: Number of updates so far, including those before a restored state.
         self.n_updates = 0
         #: The state on all devices of a group, which the group keeps here.
-        self.replicated_states: dict[Any, Any] = {}
+        self.replicated_states: dict[Hashable, Any] = {}
         #: The state, a pytree of NDArrays, by the only index 0.
-        self.states: dict[Any, Any] = {}
+        self.states: dict[Hashable, Any] = {}
         self.set_state(update.init([weight.value for weight in weights]))
 
     def __getstate__(self) -> Attrs:

@@ -10,7 +10,7 @@ import json
 import operator
 import os
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from .. import random
@@ -86,10 +86,10 @@ def prepare_restoration(
 
 
 def _states_by_new_index(
-    states: dict[Any, Any], new_indices: Mapping[Any, list[Any]], count: int
-) -> dict[Any, Any]:
+    states: dict[Hashable, Any], new_indices: Mapping[Any, list[Any]], count: int
+) -> dict[Hashable, Any]:
     if count > 1 or any(len(targets) == 0 for targets in new_indices.values()):
-        result: dict[Any, Any] = {}
+        result: dict[Hashable, Any] = {}
     else:
         result = {i: state for i, state in states.items() if i not in new_indices}
     for file_index, targets in new_indices.items():
@@ -100,8 +100,8 @@ def _states_by_new_index(
 
 def _counts_by_new_index(
     facts: Mapping[str, Any], new_indices: Mapping[Any, list[Any]], devices: Sequence[int]
-) -> dict[int, dict[Any, int]]:
-    counts: dict[int, dict[Any, int]] = {device: {} for device in devices}
+) -> dict[int, dict[Hashable, int]]:
+    counts: dict[int, dict[Hashable, int]] = {device: {} for device in devices}
     for file_index, n in facts["counts"].items():
         for index in new_indices.get(file_index, [file_index] if len(devices) == 1 else []):
             device = devices[index % len(devices)] if len(devices) > 1 else devices[0]
@@ -111,14 +111,16 @@ def _counts_by_new_index(
 
 def _new_indices(
     states: Mapping[Any, Any], indices: Mapping[str, Any], count: int
-) -> dict[Any, list[Any]]:
+) -> dict[Hashable, list[Any]]:
     names = list(indices)
     if all(isinstance(i, str) for i in states):
         file_indices = {name: [name] for name in names}
     else:
         saved = _saved_devices(states, len(names), count)
         file_indices = {n: [i * saved + k for k in range(saved)] for i, n in enumerate(names)}
-    targets: dict[Any, list[Any]] = {i: [] for entries in file_indices.values() for i in entries}
+    targets: dict[Hashable, list[Any]] = {
+        i: [] for entries in file_indices.values() for i in entries
+    }
     for name, entries in file_indices.items():
         for k in range(count):
             index = indices[name] if count == 1 else indices[name] * count + k

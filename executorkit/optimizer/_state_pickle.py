@@ -14,7 +14,7 @@ import math
 import pickle
 import pickletools
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Hashable, Sized
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -79,7 +79,7 @@ class _Call:
     arguments: tuple[Any, ...]
     is_new: bool
     state: Any = None
-    items: dict[Any, Any] = field(default_factory=dict)
+    items: dict[Hashable, Any] = field(default_factory=dict)
 
 
 #: The instructions of pickles that make plain data.
@@ -372,7 +372,7 @@ _FUNCTIONS: dict[tuple[str, str], Any] = {
     ("builtins", "object"): object,
 }
 #: Callables besides optimizers and schedulers, and the functions called in their places.
-_CALLS: dict[Any, Function] = {
+_CALLS: dict[Hashable, Function] = {
     bytearray: lambda *arguments: bytearray(_bytes(*arguments)),
     bytes: _bytes,
     set: lambda *items: set(map(_plain_key, _items(*items))),
@@ -410,7 +410,7 @@ class _Writer(pickle._Pickler):  # type: ignore[name-defined]
             return NDArray, (None,), {"handle": bytearray(b"".join(array_records([obj])))}
         return NotImplemented
 
-    dispatch: ClassVar[dict[Any, Any]] = {**pickle._Pickler.dispatch, type: save_global}  # type: ignore[attr-defined]
+    dispatch: ClassVar[dict[Hashable, Any]] = {**pickle._Pickler.dispatch, type: save_global}  # type: ignore[attr-defined]
 
 
 def dump_states(states: Any) -> bytes:

@@ -1,6 +1,6 @@
 """``Updater``: an optimizer together with the states of the parameters it updates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .._support.annotations import Arrays, Attrs, Raw
@@ -103,7 +103,7 @@ class Updater:
         dtypes = [w.dtype for w in weights]
         if dtypes.count(dtypes[0]) == len(dtypes):
             return [(indices, list(grads), list(weights))]
-        batches: dict[Any, tuple[list[Any], list[Any], list[Any]]] = {}
+        batches: dict[Hashable, tuple[list[Any], list[Any], list[Any]]] = {}
         for dtype, *parameter in zip(dtypes, indices, grads, weights, strict=True):
             for column, x in zip(batches.setdefault(dtype, ([], [], [])), parameter, strict=True):
                 column.append(x)

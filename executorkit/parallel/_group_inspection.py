@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 
+from ..context import Device
 from ..debugging import FiniteReport, StepSnapshot, check_snapshots, complete_snapshot
 from ..display import Fold, Line, Part, Table, clipped, count, many, shape
 from ..errors import listed
@@ -236,7 +237,7 @@ def _device_snapshot(
     return complete_snapshot(pmapped.device_program, pmapped.output_names, snapshot)
 
 
-def _snapshot_on(snapshot: StepSnapshot, device: Any) -> StepSnapshot:
+def _snapshot_on(snapshot: StepSnapshot, device: Device) -> StepSnapshot:
     arrays = snapshot.args, snapshot.aux, snapshot.key, snapshot.heads
     args, aux, key, heads = jax.device_put(arrays, device)
     return replace(snapshot, args=args, aux=aux, key=key, heads=heads)

@@ -6,7 +6,7 @@ that takes them (both :func:`update_together`), or array by array (:func:`update
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -168,21 +168,24 @@ def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
 class GroupUpdater(Protocol):
     """An updater that can be a part of a program, such as :class:`.Updater`."""
 
-    states: dict[Any, Any]
+    states: dict[Hashable, Any]
     #: For each index the state on all devices, filled and read here only.
-    replicated_states: dict[Any, Any]
+    replicated_states: dict[Hashable, Any]
 
     def attach(
-        self, indices: Any, first_weights: Any, weights: Tree, grads: Any, state_of: Any
-    ) -> UpdateCall | None: ...
+        self, indices: Any, first_weights: Any, weights: Tree, grads: Any, state_of: Any,
+        others: Any = (),
+    ) -> UpdateCall | None: ...  # fmt: skip
 
-    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object: ...
+    def prepare(self, indices: Sequence[Hashable], weights: Sequence[NDArray]) -> object: ...
 
-    def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+    def owner(
+        self, indices: Sequence[Hashable], index: Hashable, path: Sequence[Any]
+    ) -> int | None:
         """Returns the parameter that a leaf of the state belongs to; None for a leaf of all."""
         ...
 
-    def __call__(self, index: Any, grad: Raw, weight: Raw) -> object: ...
+    def __call__(self, index: Hashable, grad: Raw, weight: Raw) -> object: ...
 
 
 class _States(NamedTuple):
@@ -194,8 +197,8 @@ class _States(NamedTuple):
 
 def _replicated_state(
     updater: GroupUpdater,
-    indices: Sequence[Any],
-    index: Any,
+    indices: Sequence[Hashable],
+    index: Hashable,
     weights: Sequence[ReplicatedArray],
     sharding: StateSharding | None,
 ) -> Any:
@@ -239,8 +242,8 @@ def _replicated_state(
 
 
 def attach_replicated(
-    updaters: Sequence[Any],
-    indices: Sequence[Any],
+    updaters: Sequence[GroupUpdater],
+    indices: Sequence[Hashable],
     weights: Sequence[ReplicatedArray],
     grads: Sequence[PendingValue],
     sharding: StateSharding | None = None,
@@ -257,7 +260,7 @@ def attach_replicated(
             others=[(u, [w[k] for w in weights]) for k, u in enumerate(others, 1)],
         )  # fmt: skip
 
-    def state_of(index: Any) -> Any:
+    def state_of(index: Hashable) -> Any:
         return _replicated_state(updater, indices, index, weights, sharding)
 
     if sharding is not None or weights[0].replicas.width > 1:
@@ -278,8 +281,8 @@ def source_of(weight: ReplicatedArray) -> NDArray:
 
 
 def update_together(
-    updaters: Sequence[Any],
-    indices: Sequence[Any],
+    updaters: Sequence[GroupUpdater],
+    indices: Sequence[Hashable],
     weights: Sequence[ReplicatedArray],
     grads: Sequence[ReplicatedArray],
     *,
@@ -306,8 +309,8 @@ def update_together(
 
 def update_parameters(
     core: DataParallelCore,
-    updater: Any,
-    indices: Sequence[Any],
+    updater: GroupUpdater,
+    indices: Sequence[Hashable],
     *,
     weights: Sequence[PerDevice],
     grads: Sequence[PerDevice],
@@ -342,7 +345,7 @@ def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateShard
     return StateSharding(Replicas.of(core.contexts), all_processes)
 
 
-def _replicate_states(updaters: Sequence[Any], index: Any) -> Any:
+def _replicate_states(updaters: Sequence[GroupUpdater], index: Hashable) -> Any:
     trees = [updater.states[index] for updater in updaters]
 
     def members(*arrays: NDArray) -> list[NDArray]:
@@ -356,8 +359,8 @@ def _replicate_states(updaters: Sequence[Any], index: Any) -> Any:
 
 
 def update_by_sum(
-    updater: Any,
-    indices: Sequence[Any],
+    updater: GroupUpdater,
+    indices: Sequence[Hashable],
     weights: Sequence[PerDevice],
     grads: Sequence[PerDevice],
     all_processes: bool = False,

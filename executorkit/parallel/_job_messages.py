@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class Messages(NamedTuple):
 @lru_cache(maxsize=256)
 def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
     """Returns the layout of arrays of these sizes and dtypes; ``joins`` small ones in messages."""
-    groups: dict[Any, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     alone, offsets = [], []
     for i, (size, dtype) in enumerate(forms):
         if joins and size * dtype.itemsize < _SMALL:

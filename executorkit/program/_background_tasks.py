@@ -23,7 +23,7 @@ class CompileTask:
 
     __slots__ = ("_done", "_thread", "_work", "error", "seconds")
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Callable[[], object]) -> None:
         context, precision = copy_context(), _matmul_precision()
 
         def run() -> None:
@@ -184,14 +184,14 @@ _compilations, _after = _Queue(MAX_WORKERS), _Queue(1)
 _queues = _compilations, _after
 
 
-def submit(work: Callable[[], Any]) -> CompileTask:
+def submit(work: Callable[[], object]) -> CompileTask:
     """Queues work for the background threads, which take it in the order of submission."""
     task = CompileTask(work)
     _compilations.submit(task)
     return task
 
 
-def submit_after(work: Callable[[], Any]) -> None:
+def submit_after(work: Callable[[], object]) -> None:
     """Queues short work that follows a compilation; the process does not end before it is done."""
     _after.submit(CompileTask(work))
 

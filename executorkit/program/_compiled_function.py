@@ -13,6 +13,7 @@ import jax
 
 from .._support.annotations import Attrs, Function, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
+from ..context import Device
 from ..errors import NotCompiledError
 from ..jax_internals import (
     forget_calls,
@@ -78,7 +79,7 @@ class FunctionSettings:
     host_key: Callable[[Operands], HostKey | None] | None = None
     static_argnums: int | Sequence[int] = ()
     #: The device of the results where the arguments have none.
-    device: Any = None
+    device: Device | None = None
     #: Gives the function as a flat program of all arrays of its arguments, from which the plan of
     #: first calls is made instead of another trace.
     program: Callable[[], FlatProgram] | None = None
@@ -400,7 +401,7 @@ class CompiledFunction:
         with jax.enable_x64(True):
             self._dispatcher.prefetch(self._wrapped(args))
 
-    def _submit(self, args: Operands, work: Callable[[], Any]) -> CompileTask:
+    def _submit(self, args: Operands, work: Callable[[], object]) -> CompileTask:
         key = _signature(self._wrapped(args))
 
         def work_and_forget() -> None:

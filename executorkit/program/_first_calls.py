@@ -34,6 +34,7 @@ from jax.core import ShapedArray, Tracer
 
 from .._support.annotations import Arrays, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
+from ..context import Device
 from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
 from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, flattened_program, plan
@@ -161,7 +162,7 @@ class FirstCalls:
         count: Callable[[jax.stages.Compiled], object],
         note_jaxpr: Callable[[], object],
         static: Sequence[int] = (),
-        device: Any = None,
+        device: Device | None = None,
         unlisted: bool = True,
         program: Callable[[], FlatProgram] | None = None,
     ) -> None:
@@ -354,7 +355,7 @@ class InterpretedFunction:
 class _Target:
     __slots__ = ("_bound", "_devices", "_sharding")
 
-    def __init__(self, device: Any, bound: bool) -> None:
+    def __init__(self, device: Device, bound: bool) -> None:
         self._bound = bound
         self._devices = [device]
         self._sharding = jax.sharding.SingleDeviceSharding(device)
@@ -369,11 +370,11 @@ class _Target:
 
 
 @lru_cache(maxsize=64)
-def _target_of(device: Any, bound: bool) -> _Target:
+def _target_of(device: Device, bound: bool) -> _Target:
     return _Target(device, bound)
 
 
-def _target(leaves: Arrays, device: Any) -> _Target | None:
+def _target(leaves: Arrays, device: Device) -> _Target | None:
     """Returns the place of a call's results; None unless it is one CPU device."""
     devices = set() if device is None else {device}
     bound = device is not None

@@ -1,6 +1,6 @@
 """Evaluates a graph on arrays, in the precision and with the rematerialisation of its options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -60,7 +60,7 @@ class GraphEvaluator:
             or self._rerolled
             or any(BARRIERS in step.op.traits for step in graph.steps)
         )
-        self._casts: dict[Any, tuple[str | None, ...]] = {}
+        self._casts: dict[Hashable, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Key, train: bool) -> Tree:
         run = partial(self._run, aux=aux, key=key, train=train)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -61,7 +61,7 @@ class Observation:
         }
         floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
 
-        def function(perturbations: dict[Any, Any]) -> Operands:
+        def function(perturbations: dict[Hashable, Any]) -> Operands:
             def perturb(step: GraphStep, inputs: list[Raw]) -> list[Raw]:
                 return [
                     x + perturbations[step.index, k] if (step.index, k) in perturbations else x

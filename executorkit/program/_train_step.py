@@ -92,7 +92,7 @@ def make_step(
 
     def step(
         donated: Tree, args: Arrays, aux: Arrays, key: Key, heads: Arrays, accumulated: Arrays,
-        update_keys: Sequence[Any], hyperparams: Raw,
+        update_keys: Arrays, hyperparams: Raw,
     ) -> Tree:  # fmt: skip
         weights, states, backward_states = donated
         full_args, full_aux = list(args), list(aux)
@@ -141,7 +141,7 @@ def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpe
 
     def step(
         donated: Tree, kept: Tree, residuals: Tree, heads: Arrays, accumulated: Arrays,
-        update_keys: Sequence[Any], hyperparams: Raw,
+        update_keys: Arrays, hyperparams: Raw,
     ) -> Tree:  # fmt: skip
         weights, states, _ = donated
         weights = kept or weights
@@ -163,8 +163,8 @@ def _visible(spec: StepSpec, grads: Arrays) -> Operands:
 
 
 def apply_updates(
-    spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
-    keys: Sequence[Any], hyperparams: Raw,
+    spec: StepSpec, weights: Sequence[Arrays], grads: Arrays, states: Sequence[Any], *,
+    keys: Arrays, hyperparams: Raw,
 ) -> tuple[Operands, Operands]:  # fmt: skip
     """Returns the weights and the flat states after the updates, a tuple for each."""
     new_weights, new_states, begin = [], [], 0

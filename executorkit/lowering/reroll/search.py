@@ -9,7 +9,7 @@ consumers and inputs, as long as every repetition has an equal step of its own t
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from ...ops.schema.traits import CALLS_PYTHON, DYNAMIC_SHAPE, MATMUL, MUTATES
@@ -74,13 +74,13 @@ class UseDef:
 
     def _labels(self) -> list[int | None]:
         calls = [(s.op, s.params.key) if self._may_repeat(s) else None for s in self.steps]
-        shared: Counter[Any] = Counter(
+        shared: Counter[Hashable] = Counter(
             (call, read)
             for step, call in zip(self.steps, calls, strict=True)
             for read in enumerate(step.inputs)
             if self.producer[read[1]] is None
         )
-        numbers: dict[Any, int] = {}
+        numbers: dict[Hashable, int] = {}
         labels: list[int | None] = []
         for step, call in zip(self.steps, calls, strict=True):
             reads = [r for r in enumerate(step.inputs) if shared[call, r] >= MIN_REPEATS]

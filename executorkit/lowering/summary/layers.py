@@ -1,6 +1,6 @@
 """Layers of a network: output shapes, parameters and operations, without running anything."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,7 +16,7 @@ from .._infer import infer, resolve_open_shapes, value_dtypes
 from .._numbering import graph_of
 from .cost_model import OperationCount, total_work
 
-_COUNTS: dict[Any, OperationCount] = {}
+_COUNTS: dict[Hashable, OperationCount] = {}
 _COUNTS_LIMIT = 4096
 
 

@@ -24,6 +24,7 @@ from jax.core import Tracer
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from ..._support.annotations import Function, Operands, Raw, Tree
+from ...context import Device
 from ...errors import NotFingerprintableError
 from ...jax_internals import c_function
 from ...jaxpr_interpreter import FlatJaxpr
@@ -215,7 +216,7 @@ class CachedJit:
 class _CallKey(NamedTuple):
     structure: Any
     arrays: Operands
-    devices: frozenset[Any]
+    devices: frozenset[Device]
     settings: Any
 
 
@@ -228,7 +229,7 @@ def _call_key(args: Operands) -> _CallKey:
 class CachedExecutable:
     """The executable for arguments of certain shapes and the jaxpr of its first calls, as files."""
 
-    def __init__(self, files: DiskCache, stem: str, device: Any, args: Operands) -> None:
+    def __init__(self, files: DiskCache, stem: str, device: Device, args: Operands) -> None:
         self._files = files
         self._name = f"{stem}.program"
         self._jaxpr_name = f"{stem}.jaxpr"
@@ -240,7 +241,7 @@ class CachedExecutable:
         fingerprint: Callable[[], str] | None,
         compiled_with: Any,
         args: Operands,
-        devices: frozenset[Any],
+        devices: frozenset[Device],
     ) -> CachedExecutable | None:
         """Returns the entry of a function, or None if it cannot be stored. ``compiled_with`` are
         the function's name, donated arguments and compiler options."""
@@ -365,8 +366,8 @@ def _listen_to_jax_cache() -> None:
     jax.monitoring.register_event_listener(_count_hit)
 
 
-def _devices_of(leaves: list[Raw]) -> frozenset[Any]:
-    devices: set[Any] = set()
+def _devices_of(leaves: list[Raw]) -> frozenset[Device]:
+    devices: set[Device] = set()
     for x in leaves:
         sharding = getattr(x, "sharding", None)
         if sharding is not None:

@@ -23,6 +23,7 @@ import numpy as np
 from jaxlib.version import __version__ as jaxlib_version
 
 from ..._support.annotations import Function
+from ...context import Device
 from ...errors import NotFingerprintableError
 from ...lowering import LoweredBody
 from ...ops import OpDef, Params
@@ -162,7 +163,7 @@ _IMPORTED = time.time_ns()
 _PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part")
 
 
-def environment_fingerprint(device: Any) -> str:
+def environment_fingerprint(device: Device) -> str:
     """Writes everything around a program for a device that may change its code."""
     client = device.client
     backend = (
