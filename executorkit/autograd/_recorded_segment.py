@@ -70,13 +70,11 @@ class References(NamedTuple):
 
 
 class RecordedSegment(TapeSegment):
-    """Calls on one context that were recorded one after the other.
-
-    It is the producer of its values: when one is read, it closes, and one program computes all
-    values that have arrays. ``backward`` closes it too. Programs are chosen, and run where
-    necessary, before anything is changed; changes can be made twice and are completed
-    (:func:`complete`), because an exception (KeyboardInterrupt) may come anywhere.
-    """
+    """Calls on one context that were recorded one after the other. It is the producer of its
+    values: when one is read, it closes, and one program computes all values that have arrays.
+    ``backward`` closes it too. Programs are chosen, and run where necessary, before anything is
+    changed; changes can be made twice and are completed (:func:`complete`), because an exception
+    (KeyboardInterrupt) may come anywhere."""
 
     __slots__ = (
         "_copies",

@@ -32,14 +32,10 @@ class Rollback:
             rollback.add(step.withdraw)
             ...
 
-    has_happened
-        called after an exception; nothing is undone if it returns True, as at the end of the block.
-    streams
-        whether random streams return to their positions, after everything else.
-    finish
-        called after an exception where nothing is undone. It may find nothing to do.
-
-    The thread always leaves 64-bit mode and traces that the exception has kept open.
+    After an exception nothing is undone if ``has_happened`` returns True, as at the end of the
+    block; ``finish``, which may find nothing to do, is called then. ``streams`` returns random
+    streams to their positions, after everything else. The thread always leaves 64-bit mode and open
+    traces.
     """
 
     __slots__ = ("_finish", "_has_happened", "_thread", "_undos")

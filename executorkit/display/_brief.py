@@ -28,8 +28,7 @@ def brief_arrays(arrays: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
 
 
 def changed_values(obj: object, without: Collection[str] = ()) -> list[str]:
-    """Returns ``name=value`` of constructor arguments that are not defaults, outermost class
-    first."""
+    """Returns ``name=value`` of constructor arguments that are not defaults, outermost first."""
     attributes = vars(obj)
     words: dict[str, str] = {}
     for cls in type(obj).__mro__:

@@ -156,8 +156,7 @@ class Drawing:
         return drawn_or_read(self.svg(is_readable=True))
 
     def svg(self, style: str = "", is_readable: bool = False) -> str:
-        """Returns the SVG element, coloured by the page or ``style``, with text if
-        ``is_readable``."""
+        """Returns the SVG element, coloured by page or ``style``, with text if ``is_readable``."""
         height = 2 * _PADDING + _LINE * (1 + max((len(b.lines) for b in self.boxes), default=0))
         longest = max((len(w) for b in self.boxes for w in (b.name, *b.lines)), default=0)
         size = (max(_MIN_WIDTH, _SIDES + _CHARACTER * min(longest, _MAX_WORDS + 1)), height)

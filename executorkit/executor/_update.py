@@ -63,14 +63,12 @@ class _AttachedUpdate(NamedTuple):
 
 
 class PendingUpdate:
-    """Updates that wait for the gradients of a pending step.
-
-    Each is an :class:`UpdateSpec` with its state: a pytree of pending values which, like the
-    weights, wait for the step. ``run`` computes, ``commit`` stores; until ``run`` has computed,
-    ``withdraw`` takes updates back. ``results`` is empty until the program has ended, then has one
-    tuple: C code puts it there, so that no exception comes between the end of the program, which
-    destroys the old weights and states, and this list.
-    """
+    """Updates that wait for the gradients of a pending step. Each is an :class:`UpdateSpec` with
+    its state: a pytree of pending values which, like the weights, wait for the step. ``run``
+    computes, ``commit`` stores; until ``run`` has computed, ``withdraw`` takes updates back.
+    ``results`` is empty until the program has ended, then has one tuple: C code puts it there, so
+    that no exception comes between the end of the program, which destroys the old weights and
+    states, and this list."""
 
     __slots__ = ("_donated", "_donates_weights", "_keep_gradients", "_updates", "results")
 

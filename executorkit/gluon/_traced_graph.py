@@ -19,8 +19,7 @@ _LEAF, _NONE = 0, -1
 
 
 def flatten(values: Any, kind: str) -> tuple[list[Any], Structure]:
-    """Returns the leaves and structure of nested lists, or raises ValueError that names
-    ``kind``."""
+    """Returns the leaves and structure of nested lists, or raises ValueError naming ``kind``."""
     if isinstance(values, NDArray):
         return [values], _LEAF
     if isinstance(values, Symbol):

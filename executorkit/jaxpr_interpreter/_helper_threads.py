@@ -71,7 +71,6 @@ def _run(jobs: Iterator[Callable[[], object]]) -> None:
 
 
 def parts(length: int, count: int, multiple: int = 1) -> list[slice]:
-    """Cuts ``length`` into at most ``count`` equal slices, multiples of ``multiple`` but the
-    last."""
+    """Cuts ``length`` into at most ``count`` slices, equal and multiples but for the last."""
     step = max(multiple, -(-length // (count * multiple)) * multiple)
     return [slice(i, min(i + step, length)) for i in range(0, length, step)]

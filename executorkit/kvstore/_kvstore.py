@@ -88,8 +88,8 @@ class KVStore(KVStoreBase):
         return True
 
     def init(self, key: object, value: object) -> None:
-        """Adds keys with copies of arrays (in a dist store process 0's). MXNetError for old
-        keys."""
+        """Adds keys with copies of their arrays, of process 0 in a dist store. MXNetError for a key
+        that the store has."""
         self._table.add(arrays_by_key(key, value, "init"))
 
     def share(self, key: object, value: object) -> None:

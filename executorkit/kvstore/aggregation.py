@@ -16,13 +16,11 @@ _LARGE_PARAMETER = 16 * 1024 * 1024
 
 
 class Aggregation(Enum):
-    """The place of the sum of gradients before an update.
-
-    MXNet keeps parameters in the store or with the devices, by the store, the environment and the
-    size of the parameters; results are equal, so here they are always with the devices. Only stores
-    that compress gradients, and users' classes (``KVStoreBase.register``), are called: ``pushpull``
-    gets gradients, and a store with the capability 'optimizer' updates.
-    """
+    """The place of the sum of gradients before an update. MXNet keeps parameters in the store or
+    with the devices, by the store, the environment and the size of the parameters; results are
+    equal, so here they are always with the devices. Only stores that compress gradients, and users'
+    classes (``KVStoreBase.register``), are called: ``pushpull`` gets gradients, and a store with
+    the capability 'optimizer' updates."""
 
     NONE = "each device follows its own gradients"
     DEVICES = "a program sums over this process's devices"

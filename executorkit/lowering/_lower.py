@@ -17,13 +17,11 @@ def lower(
     graph: Graph, reroll: bool | None = None, backward_updates: Sequence[GraphStep] = ()
 ) -> Callable[..., tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]]:
     """Returns the graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
-
     ``args`` and ``aux`` are sequences in the graph's order; ``key`` is a JAX key array, or None if
     no operator draws random numbers in this mode. ``reroll`` turns repetitions into loops; by
     default unless that pass is disabled. Convolutions run channels last where that pays. The
     function's ``wrap_body`` transforms each body of a loop, as ``jax.checkpoint`` does. With
-    ``backward_updates`` (:func:`shared_state_updates`) nothing becomes a loop.
-    """
+    ``backward_updates`` (:func:`shared_state_updates`) nothing becomes a loop."""
     channels_last = channels_last_allowed()
     may_reroll = "reroll" not in disabled_passes() if reroll is None else reroll
     may_reroll = may_reroll and not backward_updates

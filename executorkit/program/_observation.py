@@ -19,13 +19,10 @@ from ._train_step import Arrays
 
 
 class Observation:
-    """The functions of a graph, by mode.
+    """The functions of a graph, by mode, and the ``steps`` that MXNet runs backward.
 
-        forward[train](args, aux, key)          -> every value, forward_states
-        backward[train](args, aux, key, heads)  -> gradients of every operator's inputs
-
-    steps
-        operators that MXNet runs backward.
+    forward[train](args, aux, key)          -> every value, forward_states
+    backward[train](args, aux, key, heads)  -> gradients of every operator's inputs
     """
 
     def __init__(

@@ -76,14 +76,11 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 class Costs(NamedTuple):
     """The cost of the transformations, in multiplications of a convolution (5e-12 s each on two
-    cores).
-
-    ``prepared_call`` and ``call`` are per convolution, with the weight transformed before or not:
-    the loops take 40 ms to compile, or 100 ms with the weight's, which a few hundred or a thousand
-    calls should save. ``element`` is per element that a sum of rows reads or writes. ``weight`` is
-    per element of the transformed weight, beyond XLA's own transposition; ``gradient_weight`` is
-    the same for the input gradient, whose weight is in a better order.
-    """
+    cores). ``prepared_call`` and ``call`` are per convolution, with the weight transformed before
+    or not: the loops take 40 ms to compile, or 100 ms with the weight's, which a few hundred or a
+    thousand calls should save. ``element`` is per element that a sum of rows reads or writes.
+    ``weight`` is per element of the transformed weight, beyond XLA's own transposition;
+    ``gradient_weight`` is the same for the input gradient, whose weight is in a better order."""
 
     prepared_call: float = 8e6
     call: float = 6e7
