@@ -4,11 +4,13 @@ import sys
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..errors import MXNetError
+from .unserved import is_name_of_package
 
 _PACKAGE = __name__.partition(".")[0]
 #: Folder of a module ``mxnet``, for processes that start with this one's ``sys.path``.
@@ -24,12 +26,11 @@ class AliasedModules(MetaPathFinder, Loader):
         self.alias: str | None = None
 
     def find_spec(self, fullname: str, path: Any = None, target: object = None) -> Any:
-        package = sys.modules[_PACKAGE]
         alias, _, name = fullname.partition(".")
         original = None
-        if not name and fullname == self.alias:
-            original = package.__spec__
-        elif name and alias != _PACKAGE and sys.modules.get(alias) is package:
+        if fullname == self.alias:
+            original = find_spec(_PACKAGE)
+        elif name and alias != _PACKAGE and is_name_of_package(alias):
             original = PathFinder.find_spec(f"{_PACKAGE}.{name}", path)
         if original is None:
             return None

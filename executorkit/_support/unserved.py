@@ -37,13 +37,19 @@ ELSEWHERE = {
 _PACKAGE = __name__.partition(".")[0]
 
 
+def is_name_of_package(module: str) -> bool:
+    """Checks whether executorkit is imported under a name: its own, or ``mxnet``."""
+    package = sys.modules.get(_PACKAGE)
+    return package is not None and sys.modules.get(module) is package
+
+
 class UnservedModules(MetaPathFinder):
     """The last finder of modules, which refuses MXNet's missing ones. Names that are only
     attributes of the package (``nd``, ``mod``) cannot be imported as modules, as in MXNet."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         package, _, name = fullname.partition(".")
-        if not name or sys.modules.get(package) is not sys.modules[_PACKAGE]:
+        if not name or not is_name_of_package(package):
             return
         if name in ELSEWHERE:
             _refuse(fullname, "it is not part of executorkit", ELSEWHERE[name])

@@ -136,6 +136,14 @@ def test_another_mxnet_is_not_replaced() -> None:
     assert importlib.util.find_spec("executorkit.gluon") is mx.gluon.__spec__
 
 
+@pytest.mark.usefixtures("aliased")
+def test_imports_while_the_package_is_not_in_sys_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "executorkit")
+    assert importlib.util.find_spec("nothing") is None
+    assert importlib.util.find_spec("json.nothing") is None
+    assert importlib.util.find_spec("mxnet").origin == mx.__file__
+
+
 @pytest.mark.usefixtures("unaliased")
 def test_an_entry_of_sys_modules_is_enough() -> None:
     sys.modules["mxnet"] = mx
