@@ -321,3 +321,21 @@ def test_pipes_and_the_standard_output_are_written(path, tmp_path):
     mx.nd.save(f"/dev/fd/{end}", OLD)
     assert os.read(reading, 1 << 16) == path.read_bytes()
     os.close(reading), os.close(end)
+
+
+def test_states_go_to_whatever_open_takes(tmp_path):
+    parameter = mx.gluon.Parameter("weight", shape=(2,))
+    parameter.initialize()
+    trainer = mx.gluon.Trainer([parameter], "adam")
+    path = tmp_path / "states"
+    trainer.save_states(path)
+    expected = path.read_bytes()
+    trainer.save_states(os.fsencode(tmp_path / "bytes"))
+    number = os.open(tmp_path / "number", os.O_RDWR | os.O_CREAT)
+    trainer.save_states(number)
+    assert sorted(os.listdir(tmp_path)) == ["bytes", "number", "states"]
+    for name in ("bytes", "number"):
+        assert (tmp_path / name).read_bytes() == expected
+    trainer.load_states(os.fsencode(path))
+    trainer.load_states(number)
+    os.close(number)

@@ -13,3 +13,4 @@ from ._file_formats import (
 )
 from ._file_reading import naming, open_to_read, read_bytes, read_kind
 from ._idx_file import read_idx
+from ._open_files import AnyPath, path_text

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO
 
 from ..errors import FileAccessError, explain
-from ._open_files import is_open_for_writing
+from ._open_files import AnyPath, is_open_for_writing, path_text
 
 #: Maximum length of a file's name in bytes, on all common file systems.
 _MAX_NAME = 255
@@ -27,10 +27,7 @@ _FOREIGN_AGE = 24 * 3600
 
 
 def write_atomically(
-    path: str | os.PathLike[str],
-    parts: Iterable[Any] | Callable[[BinaryIO], object],
-    *,
-    durable: bool = True,
+    path: AnyPath, parts: Iterable[Any] | Callable[[BinaryIO], object], *, durable: bool = True
 ) -> None:
     """Writes ``parts`` (bytes, buffers, or a function that writes to the open file) to a temporary
     file beside ``path``, which is renamed.
@@ -45,8 +42,9 @@ def write_atomically(
 
     Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
     """
-    if "\0" in os.fspath(path):
-        raise FileAccessError(os.fspath(path), "cannot be written: a null character")
+    path = path_text(path)
+    if "\0" in path:
+        raise FileAccessError(path, "cannot be written: a null character")
     target = os.path.realpath(path)
     try:
         if os.path.exists(path) and (not os.path.isfile(target) or is_open_for_writing(target)):
@@ -56,7 +54,7 @@ def write_atomically(
         remove_leftovers(target)
         _write_and_rename(target, parts, durable)
     except OSError as error:
-        raise FileAccessError(_explain_failure(os.fspath(path), target, error)) from None
+        raise FileAccessError(_explain_failure(path, target, error)) from None
 
 
 def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) -> None:

@@ -1,8 +1,16 @@
-"""Files that the program holds open for writing."""
+"""Files that the program holds open: their paths, and whether it may write to them."""
 
 import contextlib
 import fcntl
 import os
+
+#: What Python's ``open`` takes: a path, or the number of an open file.
+AnyPath = str | bytes | os.PathLike[str] | int
+
+
+def path_text(path: AnyPath) -> str:
+    """Returns a path as text: ``/dev/fd/3`` for the number of an open file."""
+    return f"/dev/fd/{path}" if isinstance(path, int) else os.fsdecode(path)
 
 
 def is_open_for_writing(path: str) -> bool:

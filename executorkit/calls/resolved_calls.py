@@ -20,7 +20,7 @@ from ..arrays.handle import Handle
 from ..errors import DTypeError, DynamicShapeError, MXNetError, ShapeError, explain
 from ..lowering import call_results
 from ..ops import OpDef, Params, lookup
-from ..ops.schema.attrs import to_text
+from ..ops.schema.attrs import Attr, Floats, to_text
 from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES, NEEDS_NUMBERS, NEEDS_VALUES
@@ -242,10 +242,19 @@ def split_numbers(
         if k not in DYNAMIC or k not in op.attrs:
             texts.append((k, to_text(v)))
             continue
-        number = v if v.__class__ is float else op.attrs[k].read(op.name, v)
+        number = _number(op, op.attrs[k], v)
         dynamic.append((k, number))
         texts.append((k, to_text([1] * len(number)) if isinstance(number, tuple) else "1"))
     return tuple(texts), tuple(dynamic)
+
+
+def _number(op: OpDef, attr: Attr, value: Any) -> Any:
+    if value.__class__ is float:
+        return value
+    is_list = isinstance(value, list | tuple) and attr.annotation == Floats
+    if is_list and all(isinstance(x, float) for x in value):
+        return tuple(map(float, value))  # a tenth of the time that reading takes
+    return attr.read(op.name, value)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 
-from .._files import naming, write_atomically
+from .._files import AnyPath, naming, write_atomically
 from ..autograd.context_steps import combine_steps
 from ..calls.recording import Variable
 from ..calls.rollback import Rollback, all_or_none, complete
@@ -29,7 +29,6 @@ from ..optimizer import (
 from ..parallel import ReplicatedArray, replicated, update_together
 from ..processes import process_count
 from ._parameter import Parameter
-from ._types import FilePath
 
 _DATA, _GRADS, _ENTRY = attrgetter("_data"), attrgetter("_grad"), attrgetter("graph_entry")
 
@@ -297,10 +296,10 @@ class DeviceUpdates:
     def states(self) -> bytes:
         return self.updaters[0].get_states(dump_optimizer=True)
 
-    def save(self, fname: FilePath) -> None:
-        write_atomically(str(fname), [self.states()])
+    def save(self, fname: AnyPath) -> None:
+        write_atomically(fname, [self.states()])
 
-    def load(self, fname: FilePath) -> Any:
+    def load(self, fname: AnyPath) -> Any:
         """Gives the states of a file to all contexts; returns the optimizer in it."""
         with naming(fname):
             content = read_state_file(fname)
@@ -380,10 +379,10 @@ class StoreUpdates:
         self._pulled = None
         return True
 
-    def save(self, fname: FilePath) -> None:
+    def save(self, fname: AnyPath) -> None:
         self.store.save_optimizer_states(fname, dump_optimizer=True)
 
-    def load(self, fname: FilePath) -> Any:
+    def load(self, fname: AnyPath) -> Any:
         self.store.load_optimizer_states(fname)
         if self._updater is not None:
             self._optimizer = self._updater.optimizer

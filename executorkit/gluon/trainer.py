@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import optimizer as opt
+from .._files import AnyPath
 from .._support.annotations import Attrs
 from ..calls.rollback import Rollback
 from ..context import Context
@@ -13,7 +14,6 @@ from ..display import brief, many
 from ..errors import ArgumentValueError, InputTypeError, RefusedCallError
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
-from ._types import FilePath
 from ._update_modes import (
     DeviceUpdates,
     GradientChecks,
@@ -328,13 +328,13 @@ class Trainer:
 
     # Files
 
-    def save_states(self, fname: FilePath) -> None:
+    def save_states(self, fname: AnyPath) -> None:
         """Writes the optimizer and its states of the first context to a file that MXNet reads (for
         optax the state alone, which MXNet does not read)."""
         self._settle()
         self._ready_mode().save(fname)
 
-    def load_states(self, fname: FilePath) -> None:
+    def load_states(self, fname: AnyPath) -> None:
         """Reads a file of :meth:`save_states`, written here or by MXNet, with its optimizer.
         FileFormatError for other files: nothing is imported or run that they may name."""
         self._settle()

@@ -185,9 +185,9 @@ class KVStore(KVStoreBase):
             raise KVStoreError(where, f"threshold {threshold:g}, expected more than 0")
         self._table.threshold = threshold
 
-    def save_optimizer_states(self, fname: object, dump_optimizer: bool = False) -> None:
+    def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
         updater = self._with_states("save_optimizer_states")
-        write_atomically(str(fname), [updater.get_states(dump_optimizer)])
+        write_atomically(fname, [updater.get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: Any) -> None:
         updater = self._with_states("load_optimizer_states")

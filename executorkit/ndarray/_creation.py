@@ -264,8 +264,7 @@ def _from_operator(
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     """Moves axes of ``tensor`` from ``source`` to ``destination`` (numbers or sequences)."""
-    both = (x if isinstance(x, Sequence) else (x,) for x in (source, destination))
-    sources, targets = ([int(axis) for axis in axes] for axes in both)
+    sources, targets = ([int(a) for a in np.atleast_1d(axes)] for axes in (source, destination))
     ndim = tensor.ndim
     if len(sources) != len(targets):
         raise ShapeError("moveaxis", f"{len(sources)} source axes for {len(targets)} destinations")

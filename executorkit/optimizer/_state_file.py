@@ -8,13 +8,12 @@ updates, on which the steps of many optimizers depend, and the state of ``mx.ran
 
 import json
 import operator
-import os
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from .. import random
-from .._files import PICKLE, read_kind, remove_leftovers
+from .._files import PICKLE, AnyPath, path_text, read_kind, remove_leftovers
 from .._support.annotations import Attrs, Tree
 from ..context import Context
 from ..errors import FileFormatError, MXNetError
@@ -37,8 +36,9 @@ def dump_updater(updater: Any) -> bytes:
     return updater.get_states() + text + _TRAILER.pack(len(text), _MAGIC)
 
 
-def read_state_file(path: str | os.PathLike[str]) -> bytes:
+def read_state_file(path: AnyPath) -> bytes:
     """Returns the bytes of a file of states. Raises OSError, or FileFormatError for others."""
+    path = path_text(path)
     with open(path, "rb") as file:
         remove_leftovers(path)
         return read_kind(file, path, PICKLE)
