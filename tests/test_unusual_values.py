@@ -266,3 +266,32 @@ def test_element_types_are_taken_from_whatever_has_one(dtype: Any) -> None:
     dense.cast("float32")
     dense.cast(dtype)
     assert dense.weight.data().dtype is np.float16
+
+
+@pytest.mark.parametrize(
+    ("made", "value"),
+    [
+        (lambda v: mx.lr_scheduler.FactorScheduler(2, v, base_lr=v), 0.5),
+        (lambda v: mx.lr_scheduler.PolyScheduler(5, base_lr=v, final_lr=v), 0.25),
+        (lambda v: mx.lr_scheduler.MultiFactorScheduler([2, 4], v, base_lr=v), 0.5),
+    ],
+)
+def test_schedulers_compute_in_pythons_numbers(made: Callable[..., Any], value: float) -> None:
+    expected = [made(value)(n) for n in range(1, 6)]
+    for form in (*scalars(value), *map(np.array, scalars(value))):
+        scheduler = made(form)
+        assert [scheduler(n) for n in range(1, 6)] == expected
+        assert isinstance(scheduler.base_lr, float)
+
+
+@pytest.mark.parametrize("value", [2, np.int64(2), np.array(2)])
+def test_counts_of_metrics_and_iterators(value: Any) -> None:
+    metric = mx.metric.TopKAccuracy(value)
+    metric.update([nd.array([0.0, 1.0])], [nd.array([[0.1, 0.6, 0.3], [0.2, 0.3, 0.5]])])
+    assert metric.get() == ("top_k_accuracy_2", 0.5)
+    batches = list(mx.io.NDArrayIter(np.ones((5, 3)), batch_size=value))
+    assert [(batch.data[0].shape, batch.pad) for batch in batches] == [
+        ((2, 3), p) for p in (0, 0, 1)
+    ]
+    x = nd.arange(24).reshape((2, 3, 4))
+    assert nd.moveaxis(x, np.array([0, 1]), [value, 0]).shape == (3, 4, 2)

@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 
-#: What Python's ``open`` takes: a path, or the number of an open file.
+#: The arguments of Python's ``open``: paths, and numbers of open files.
 AnyPath = str | bytes | os.PathLike[str] | int
 
 

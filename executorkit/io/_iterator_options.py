@@ -86,4 +86,4 @@ def _in_words(kind: object) -> str:
 def warn_of_unknown(where: str, names: Iterable[str]) -> None:
     unknown = ", ".join(repr(name) for name in names)
     if unknown:
-        warnings.warn(f"{where}: ignored, not known: {unknown}", stacklevel=3)
+        warnings.warn(f"{where}: ignored, not known: {unknown}", stacklevel=4)

@@ -296,10 +296,11 @@ def test_unknown_keywords_are_ignored_with_one_warning(tmp_path):
         digits = mx.io.MNISTIter(image=images, label=labels, batch_size=2, input_shape=(4,), x=1)
     assert digits.provide_data[0].shape == (2, 1, 2, 2)
     (tmp_path / "rows").write_text("1\n")
-    with pytest.warns(UserWarning, match="CSVIter: ignored, not known: 'x'"):
+    with pytest.warns(UserWarning, match="CSVIter: ignored, not known: 'x'") as caught:
         mx.io.CSVIter(data_csv=tmp_path / "rows", data_shape=(1,), batch_size=1, x=1)
     with pytest.warns(UserWarning, match="LibSVMIter: ignored, not known: 'x'"):
         mx.io.LibSVMIter(data_libsvm=tmp_path / "rows", data_shape=(1,), batch_size=1, x=1)
+    assert caught[0].filename == __file__
 
 
 def test_a_record_that_is_no_image(tmp_path):

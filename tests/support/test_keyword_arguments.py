@@ -112,13 +112,25 @@ def test_signatures_and_pickles_are_those_of_the_class():
     assert pickle.loads(pickle.dumps(scheduler)).factor == 0.5
 
 
-def test_a_constructor_that_takes_any_keyword_is_left_as_it_is():
+def test_a_constructor_that_takes_any_keyword_refuses_none():
     class Base(CheckedKeywords):
-        def __init__(self, **kwargs):
-            self.kwargs = kwargs
+        def __init__(self, *args, **kwargs):
+            self.args, self.kwargs = args, kwargs
 
     assert Base(lr=1).kwargs == {"lr": 1}
-    assert not hasattr(Base.__init__, "__wrapped__")
+
+
+def test_numbers_of_numpy_become_pythons():
+    class Base(CheckedKeywords):
+        def __init__(self, *args, **kwargs):
+            self.args, self.kwargs = args, kwargs
+
+    array = np.ones(1)
+    made = Base(np.int64(2), np.array(0.5), array, flag=np.bool_(True), name=np.str_("a"))
+    assert [type(x) for x in made.args] == [int, float, np.ndarray]
+    assert made.args[2] is array
+    assert made.kwargs == {"flag": True, "name": "a"}
+    assert [type(x) for x in made.kwargs.values()] == [bool, str]
 
 
 def test_warnings_of_a_constructor_point_to_the_caller():
