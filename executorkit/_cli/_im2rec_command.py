@@ -218,7 +218,7 @@ def _encoded(
 
 def encode_image(image: ListedImage, options: argparse.Namespace) -> bytes | None:
     path = os.path.join(options.root, image.path)
-    labels: Any = image.labels[0]
+    labels = image.labels[0]
     if options.pack_label and len(image.labels) > 1:
         labels = np.array(image.labels, np.float32)
     header = IRHeader(0, labels, image.number, 0)

@@ -119,7 +119,7 @@ def get_symbol(x: NDArray) -> Symbol:
     """
     if not isinstance(x, NDArray):
         raise InputTypeError("autograd.get_symbol", f"{type(x).__name__} is not an NDArray")
-    entry: Any = x.graph_entry
+    entry = x.graph_entry
     names = Names()
     if isinstance(entry, Variable):
         return Symbol([(names.variable(entry), 0)])

@@ -98,7 +98,7 @@ def _backward(
     # Variables may share an array.
     contents: dict[Storage, Any] = {}
     for variable, value in grads.items():
-        target: Any = variable.grad
+        target = variable.grad
         new = _fitted(value, target)
         if variable.request == "add":
             before = contents.get(target.storage)
@@ -212,7 +212,7 @@ def checked_heads(
         if not isinstance(head, Handle):
             problem = f"{type(head).__name__} is not an NDArray"
             raise InputTypeError("autograd.backward: heads", problem)
-        entry: Any = head.graph_entry
+        entry = head.graph_entry
         if entry.__class__ is Variable:
             if entry.request != "null":
                 variables[entry] = _head_gradient(head, grad)
@@ -403,7 +403,7 @@ def _empty_like(array: Handle) -> Any:
 
 
 def _variable(position: int, array: Handle) -> Variable:
-    entry: Any = array.graph_entry
+    entry = array.graph_entry
     if entry.__class__ is not Variable or entry.request == "null":
         raise MXNetError(
             "autograd.grad",

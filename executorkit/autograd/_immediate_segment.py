@@ -92,7 +92,7 @@ def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
 
 def differentiable(array: Handle) -> LeafEntry:
     """Returns the leaf that an array becomes when it is read: None for a constant."""
-    entry: Any = array.graph_entry
+    entry = array.graph_entry
     if entry.__class__ is RecordedValue:
         return entry if entry.segment.leads_to_variables(entry) else None
     return entry

@@ -178,7 +178,7 @@ class RecordedSegment(TapeSegment):
 
     def _contents(self, array: Handle) -> Any:
         storage = array.storage
-        part: Any = storage.producer
+        part = storage.producer
         is_member = isinstance(storage, MemberStorage)
         if (is_member or part.__class__ is StackedPart) and array.covers_storage:
             if is_member and array.context == self.context:

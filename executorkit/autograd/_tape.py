@@ -236,7 +236,7 @@ def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence
         if target.covers_storage:
             TapeRecorder.record_write(target, result, covers=True)
             continue
-        entry: Any = _moved(result, target.context).graph_entry
+        entry = _moved(result, target.context).graph_entry
         target.assign(entry.storage.value, shared=True)
         version = target.storage.version
         target.graph_entry = RecordedValue(entry.segment, entry.number, entry.storage, version)
@@ -253,7 +253,7 @@ def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> No
 
 
 def _overwrite(array: Handle, number: float) -> None:
-    entry: Any = array.graph_entry
+    entry = array.graph_entry
     known = _constants.get(array.storage)
     if known is None or known.shape != array.shape:
         known = filled(number, array.shape, array.storage.dtype, array.context.device)
@@ -330,7 +330,7 @@ class TapeRecorder:
         result = array
         for resolved in calls:
             (result,) = _record(resolved, NDArray, [result], [])
-        entry: Any = result.graph_entry
+        entry = result.graph_entry
         base = None if array.storage.producer is entry.segment else array.storage.version
         view.graph_entry = RecordedValue(entry.segment, entry.number, entry.storage, base)
 

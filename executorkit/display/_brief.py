@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from ._parts import clipped
 
@@ -35,7 +34,7 @@ def changed_values(obj: object, without: Collection[str] = ()) -> list[str]:
         if "__init__" not in vars(cls):
             continue
         for name, parameter in inspect.signature(cls).parameters.items():
-            value: Any = attributes.get(name)
+            value = attributes.get(name)
             if name in without or name in words or name not in attributes:
                 continue
             is_plain = all(

@@ -111,7 +111,7 @@ def load_model(block: Any, prefix: str) -> None:
     parts = list(_matched(block, facts, itertools.count(), path))
     places = {saved: place for _, _, saved, place in parts}
     filename = f"{prefix}-model.params"
-    arrays: Any = load_arrays(filename)
+    arrays = load_arrays(filename)
     if isinstance(arrays, dict):
         split = [name.rpartition(".") for name in arrays]
         names = [f"{places.get(saved + dot, saved + dot)}{name}" for saved, dot, name in split]

@@ -1,7 +1,6 @@
 """Rotation of images (channels, height, width) about their centres."""
 
 from numbers import Number
-from typing import Any
 
 import numpy as np
 
@@ -86,7 +85,7 @@ def random_rotate(
     A batch (N, channels, height, width) draws N angles."""
     low, high = angle_limits
     if src.ndim == 3:
-        angles: Any = np.random.uniform(low, high)
+        angles = np.random.uniform(low, high)
     else:
         angles = nd.array(np.random.uniform(low, high, size=src.shape[0]))
     return imrotate(src, angles, zoom_in=zoom_in, zoom_out=zoom_out)

@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Load(CheckedKeywords):
         default_init: AnyInitializer | None = None,
         verbose: bool = False,
     ) -> None:
-        arrays: Any = load(param) if isinstance(param, str) else param
+        arrays = load(param) if isinstance(param, str) else param
         if not isinstance(arrays, Mapping):
             problem = f"a {type(arrays).__name__}, expected arrays by name"
             raise InitializerError("Load: param", problem)

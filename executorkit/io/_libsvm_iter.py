@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,7 +62,7 @@ class LibSVMIter(RowIter):
         _check(where, options)
         rows = SparseRows(options.data_libsvm, options.data_shape[0], options)
         if options.label_libsvm == "NULL":
-            label: Any = rows.labels
+            label = rows.labels
         else:
             label = SparseRows(options.label_libsvm, options.label_shape[0], options)
         if len(label) < len(rows):

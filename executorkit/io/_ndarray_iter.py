@@ -62,7 +62,7 @@ def _source(name: str, source: object) -> Source:
         values = source if isinstance(source, NDArray) else array(source)
     except (TypeError, ValueError) as error:
         raise DataArgumentError(f"NDArrayIter: {name!r}", str(error)) from None
-    value: Any = values.jax
+    value = values.jax
     if values.context.device.platform == "cpu":
         value = np.asarray(value)
     return Source(name, value, values.context)

@@ -95,7 +95,7 @@ class Windows:
         """Returns row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand;
         and a mask of the windows that were inside, or None if all were."""
         valid = None
-        start: Any = self._start
+        start = self._start
         for n, axis in enumerate(self._index_map):
             index = indices[..., n]
             # Unsigned 64-bit indices may be beyond int64.
@@ -177,7 +177,7 @@ _SCATTERS = {
 def _scatter(call: Call) -> Kernel | None:
     params, operand = call.params, call.ins[0]
     numbers, mode = params["dimension_numbers"], params["mode"].name
-    combine: Any = _SCATTERS[call.name]
+    combine = _SCATTERS[call.name]
     if mode not in {"CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"}:
         return None
     update = params["update_jaxpr"]

@@ -163,7 +163,7 @@ def _lu(call: Call) -> Kernel:
 def _qr(call: Call) -> Kernel | None:
     if call.params.get("pivoting"):
         return None
-    mode: Any = "complete" if call.params["full_matrices"] else "reduced"
+    mode = "complete" if call.params["full_matrices"] else "reduced"
     return lambda x: np.linalg.qr(x, mode)
 
 
@@ -171,7 +171,7 @@ def _qr(call: Call) -> Kernel | None:
 def _eigh(call: Call) -> Kernel | None:
     if call.params.get("subset_by_index") is not None:
         return None
-    triangle: Any = "L" if call.params["lower"] else "U"
+    triangle = "L" if call.params["lower"] else "U"
 
     def decompose(x: np.ndarray) -> tuple[np.ndarray, ...]:
         values, vectors = np.linalg.eigh(x, triangle)
@@ -200,5 +200,5 @@ def _svd(call: Call) -> Kernel | None:
 def _fft(call: Call) -> Kernel:
     lengths, dtype = call.params["fft_lengths"], call.dtype
     axes = tuple(range(-len(lengths), 0))
-    transform: Any = getattr(np.fft, f"{call.params['fft_type'].name.lower()}n")
+    transform = getattr(np.fft, f"{call.params['fft_type'].name.lower()}n")
     return lambda x: transform(x, lengths, axes).astype(dtype)

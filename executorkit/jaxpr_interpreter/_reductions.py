@@ -119,7 +119,7 @@ def _cumulative(call: Call) -> Kernel:
 def _sort(call: Call) -> Kernel:
     axis, keys = call.params["dimension"], call.params["num_keys"]
     if len(call.ins) == 1:
-        kind: Any = None if call.dtype.kind in "iub" else "stable"
+        kind = None if call.dtype.kind in "iub" else "stable"
         dtype = call.dtype
         return lambda x: [np.sort(_comparable(x), axis=axis, kind=kind).astype(dtype, copy=False)]
 

@@ -179,7 +179,7 @@ def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
 # -- memos -----------------------------------------------------------------------------------------
 
 
-def memoize(memo: dict[Hashable, Any], key: object, value: object, limit: int = 64) -> Any:
+def memoize(memo: dict[Any, Any], key: object, value: object, limit: int = 64) -> Any:
     """Stores a result in a bounded memo (the oldest goes first) and returns it."""
     with _memo_lock:
         while len(memo) >= limit:

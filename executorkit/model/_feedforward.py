@@ -194,7 +194,7 @@ class FeedForward:
         reset
             begins at the iterator's first batch.
         """
-        data: Any = _as_iterator(X, None, self.numpy_batch_size, train=False)
+        data = _as_iterator(X, None, self.numpy_batch_size, train=False)
         collected: list[list[Any]] = []
         for number, (batch, outputs) in enumerate(self._predicted(data, reset), 1):
             rows = data.batch_size - batch.pad
@@ -218,7 +218,7 @@ class FeedForward:
         goes on from its present value."""
         is_metric = isinstance(eval_metric, metrics.EvalMetric)
         metric = eval_metric if is_metric else metrics.create(eval_metric)
-        data: Any = _as_iterator(X, None, self.numpy_batch_size, train=False)
+        data = _as_iterator(X, None, self.numpy_batch_size, train=False)
         for number, (batch, outputs) in enumerate(self._predicted(data, reset)):
             if number == num_batch:
                 break

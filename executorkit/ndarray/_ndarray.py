@@ -298,17 +298,17 @@ class NDArray(Viewed, Handle):
     @property
     def grad(self) -> Self | None:
         """The array that ``backward`` writes the gradient to; None before ``attach_grad``."""
-        entry: Any = self.graph_entry
+        entry = self.graph_entry
         return entry.grad if entry.__class__ is Variable else None
 
     @property
     def _fresh_grad(self) -> bool:
-        entry: Any = self.graph_entry
+        entry = self.graph_entry
         return entry.__class__ is Variable and entry.is_fresh
 
     @_fresh_grad.setter
     def _fresh_grad(self, state: bool) -> None:
-        entry: Any = self.graph_entry
+        entry = self.graph_entry
         if entry.__class__ is Variable:
             entry.is_fresh = bool(state)
 

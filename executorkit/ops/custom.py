@@ -113,7 +113,7 @@ def _infer_custom_type(t: TypeFacts, p: Params) -> None:
     first = next((dtype for dtype in input_types if dtype is not None), None)
     if first is None and input_types:
         return
-    inputs, outputs, states = info.types([dtype or first for dtype in input_types])
+    inputs, outputs, states = info.types([dtype or first for dtype in input_types if first])
     for name, dtype in zip((*info.arguments, *info.states), (*inputs, *states), strict=True):
         t.set(name, dtype, f"infer_type of {p.op_type!r} says so")
     for i, dtype in enumerate(outputs):

@@ -146,7 +146,7 @@ class OptaxUpdater:
 
     def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None: ...
 
-    def __call__(self, index: Index, grad: Raw, weight: Raw) -> None:
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         states = self.states
         apply_update(weight, grad, partial(self._counted, lambda i: states[i], [self]))
 

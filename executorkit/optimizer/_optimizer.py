@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from jax import Array
 
-from .._support.annotations import Attrs, Raw
+from .._support.annotations import Attrs
 from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief, changed_values, many
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError
@@ -396,11 +396,11 @@ class Optimizer(CheckedKeywords):
 
     # Updates
 
-    def update(self, index: Index, weight: Raw, grad: Raw, state: State) -> None:
+    def update(self, index: Any, weight: Any, grad: Any, state: State) -> None:
         """Updates a weight and its state in place; or several, given as lists."""
         self._apply(_as_lists(index, weight, grad, state), self._update_rule)
 
-    def update_multi_precision(self, index: Index, weight: Raw, grad: Raw, state: State) -> None:
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
         """Updates like :meth:`update`, with states from :meth:`create_state_multi_precision`."""
         items = _as_lists(index, weight, grad, state)
         if self._is_pure:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from .._support.annotations import Arrays, Attrs, Raw
+from .._support.annotations import Arrays, Attrs
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback, complete
 from ..calls.update_call import UpdateCall
@@ -44,7 +44,7 @@ class Updater:
     def __getstate__(self) -> Attrs:
         return {**vars(self), "replicated_states": {}}
 
-    def __call__(self, index: Index, grad: Raw, weight: Raw) -> None:
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if isinstance(index, list | tuple):
             keys, grads, weights = list(index), grad, weight
         else:

@@ -309,7 +309,7 @@ def update_together(
 
 def update_parameters(
     core: DataParallelCore,
-    updater: GroupUpdater,
+    updater: Any,
     indices: Sequence[Hashable],
     *,
     weights: Sequence[PerDevice],

@@ -189,7 +189,7 @@ class CompiledFunction:
     def _start(self) -> None:
         self.log.begin()
         settings, log = self._settings, self.log
-        jitted: Any = self.transform(self._traced())
+        jitted = self.transform(self._traced())
 
         def count(executable: jax.stages.Compiled) -> None:
             # A background task may end after the function was cleared.

@@ -10,7 +10,6 @@ backward pass it is differentiated as a function of floating numbers, and the re
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -85,7 +84,7 @@ class IntegerGradients:
             return (*self._carry(step.outputs, results[:n]), *results[n:])
 
         dtype = self.carried.get(step.outputs[0])
-        differentiate: Any = _gradients
+        differentiate = _gradients
         if dtype is not None and "scalar" in params:
             number = scalar_number(params["scalar"], jnp.dtype(dtype))
             params = Params({**params, "scalar": float(number)})

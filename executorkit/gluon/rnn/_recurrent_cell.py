@@ -83,7 +83,7 @@ class RecurrentCell(CountedSteps, Block):
         check_inputs(length, inputs, axes.time)
         steps = merge_or_split(length, inputs, axes.time, False)
         states = first_states(self, begin_state, steps, axes)
-        outputs: Any = []
+        outputs = []
         all_states = []
         for i in range(length):
             output, states = self(steps[i], states)

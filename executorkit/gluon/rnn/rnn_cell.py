@@ -51,13 +51,13 @@ def _format_sequence(
     in_axis = axis if in_layout is None or is_list else in_layout.find("T")
     if is_list or merge is False:
         check_inputs(length, inputs, in_axis)
-    first: Any = first_step(inputs)
+    first = first_step(inputs)
     batch_axis = (layout.replace("T", "") if is_list else layout).find("N")
     batch_size = 0 if isinstance(first, Symbol) else first.shape[batch_axis]
     if merge is False and not is_list:
         length = length or inputs.shape[in_axis]
     steps = merge_or_split(length, inputs, in_axis, merge)
-    functions: Any = namespace_of(first)
+    functions = namespace_of(first)
     if axis != in_axis and isinstance(steps, tensor_types):
         steps = functions.swapaxes(steps, dim1=axis, dim2=in_axis)
     return steps, axis, functions, batch_size

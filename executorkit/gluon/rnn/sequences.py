@@ -89,7 +89,7 @@ def first_states(cell: Any, states: States, inputs: Tensor, layout: Layout) -> A
     axis = layout.batch
     if step is inputs and axis >= layout.time:
         axis += 1
-    zeros: Any = ndarray.zeros
+    zeros = ndarray.zeros
     if is_floating(step.dtype):
         zeros = partial(zeros, dtype=step.dtype)
     with step.context:

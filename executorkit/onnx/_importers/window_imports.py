@@ -121,7 +121,7 @@ def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
     if r.get("axes") is not None or r.rank(0) != 4:
         r.refuse("anything but images (N, C, H, W)")
     if "scales" in r.attrs:
-        scales: Any = r.attrs["scales"]
+        scales = r.attrs["scales"]
     else:
         scales = r.optional(1 if r.op_type == "Upsample" or r.opset < 11 else 2)
     if scales is not None and len(scales):

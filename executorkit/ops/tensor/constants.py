@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -62,7 +61,7 @@ def eye(
 
 
 def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> Array:
-    index: Any = lax.iota(jnp.int32, count * repeat)
+    index = lax.iota(jnp.int32, count * repeat)
     return (index // repeat).astype(dtype)
 
 
