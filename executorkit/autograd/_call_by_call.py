@@ -42,7 +42,7 @@ def can_run_by_calls(trace: CallTrace) -> bool:
             for leaf in trace.all_leaves
         )
 
-    return trace.known("by calls", find)
+    return trace.pattern.known("by calls", find)
 
 
 class CallRun:

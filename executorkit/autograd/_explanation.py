@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..display import Line, Table, View, Viewed, many, view_of
 from ._trace import CallTrace, LeafKind
-from ._trace_plan import Split, TracePlan
+from ._trace_plan import TracePlan
 
 #: Number of runs that are remembered in a thread.
 _MAX_RUNS = 256
@@ -66,8 +66,8 @@ _log = _Log()
 
 
 def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> None:
-    is_new = plan is not None and plan.note_run()
-    n_plans = sum(isinstance(p, TracePlan | Split) for p in trace.plans) if is_new else 0
+    is_new = plan is not None and trace.note_run(plan)
+    n_plans = sum(isinstance(p, TracePlan) for p in trace.plans) if is_new else 0
     _log.notes.append(_Note(cut, kind, trace, is_new, n_plans))
 
 

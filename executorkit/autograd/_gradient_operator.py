@@ -18,7 +18,7 @@ def gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> 
     random numbers, and the head gradients.
     """
     key = "gradient", plan.outputs, heads
-    return trace.known(key, lambda: _gradient_call(trace, plan, heads))
+    return trace.pattern.known(key, lambda: _gradient_call(trace, plan, heads))
 
 
 def _gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> ResolvedCall:

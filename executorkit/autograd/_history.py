@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._trace import CallTrace
+from ._trace_plan import serves_any_sizes
 
 #: Number of traces that came once; from there on a new one runs call by call.
 _MAX_SINGLE = 8
@@ -34,4 +35,4 @@ class TraceHistory:
                 self._counts.pop(next(iter(self._counts)))
             self._n_single += 1
         self._counts[trace] = min(count, 2)
-        return count > 1 or self._n_single <= _MAX_SINGLE
+        return count > 1 or self._n_single <= _MAX_SINGLE or serves_any_sizes(trace)

@@ -50,14 +50,15 @@ ROLE_OF_REQUEST = {"write": Role.WRITE, "add": Role.ADD, "null": Role.NULL}
 
 
 class LeafKind:
-    """Shape, dtype and role of a leaf; there is one object for each."""
+    """Shape, dtype and role of a leaf; there is one object for each. ``pattern`` has no sizes."""
 
-    __slots__ = ("dtype", "role", "shape")
+    __slots__ = ("dtype", "pattern", "role", "shape")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, role: Role) -> None:
         self.shape = shape
         self.dtype = dtype
         self.role = role
+        self.pattern = len(shape), dtype, role
 
 
 _UNKNOWN: Any = object()
@@ -123,12 +124,54 @@ class NumberUses:
         return self._values is None
 
 
-class CallTrace:
+class _Facts:
+    """Facts and plans by key."""
+
+    __slots__ = ("_plans",)
+
+    def __init__(self) -> None:
+        # Most traces of ever-new graphs have one that follows, and no plan.
+        self._plans: dict[Hashable, Any] | None = None
+
+    @property
+    def plans(self) -> list[Any]:
+        return [] if self._plans is None else list(self._plans.values())
+
+    def known(self, key: Hashable, find: Callable[[], Any]) -> Any:
+        """Returns the fact or the plan of a key, computed by ``find`` the first time."""
+        if self._plans is None:
+            self._plans = {}
+        plan = self._plans.get(key, _UNKNOWN)
+        return memoize(self._plans, key, find(), _MAX_PLANS) if plan is _UNKNOWN else plan
+
+
+class TracePattern(_Facts):
+    """Traces of the same calls on arrays of any sizes, and the plans that these share."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next: dict[Hashable, TracePattern] | None = None
+
+    def after(
+        self, resolved: ResolvedCall, train: bool, references: Sequence[int | LeafKind]
+    ) -> TracePattern:
+        key = resolved, train, *[r if isinstance(r, int) else r.pattern for r in references]
+        if self._next is None:
+            self._next = {}
+        pattern = self._next.get(key)
+        if pattern is None:
+            pattern = self._next[key] = TracePattern()
+        return pattern
+
+
+class CallTrace(_Facts):
     """A sequence of recorded calls: a state of the tree. Values are numbered, leaves included."""
 
     __slots__ = (
-        "_next", "_plans", "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves",
-        "n_values", "op", "output_types", "outputs", "parent", "resolved", "skeleton",
+        "_next", "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves",
+        "n_values", "op", "output_types", "outputs", "parent", "pattern", "resolved", "skeleton",
     )  # fmt: skip
 
     #: The last call's operator, in the mode of recording.
@@ -140,15 +183,20 @@ class CallTrace:
     output_types: tuple[ArrayType, ...]
 
     def __init__(
-        self, parent: CallTrace | None, types: list[ArrayType], skeleton: Skeleton
+        self,
+        parent: CallTrace | None,
+        types: list[ArrayType],
+        skeleton: Skeleton,
+        pattern: TracePattern,
     ) -> None:
+        super().__init__()
         #: The trace without its last call; None for the trace without calls.
         self.parent = parent
         #: The traces that differ from it by numbers alone.
         self.skeleton = skeleton
-        # Most traces of ever-new graphs have one that follows, and no plan.
+        #: The traces that differ from it by sizes alone.
+        self.pattern = pattern
         self._next: dict[Hashable, CallTrace] | None = None
-        self._plans: dict[Hashable, Any] | None = None
         #: The kinds of its new leaves, whose numbers come first.
         self.leaves: tuple[LeafKind, ...] = ()
         self.draws = False
@@ -176,7 +224,7 @@ class CallTrace:
             shared = len(self._types) == self.n_values
             types = self._types if shared else self._types[: self.n_values]
             types += [*new_types, *types_of_outputs]
-        trace = CallTrace(self, types, skeleton)
+        trace = CallTrace(self, types, skeleton, self.pattern.after(resolved, train, references))
         trace.resolved, trace.op = resolved, op
         trace.leaves, trace.inputs = tuple(leaves), inputs
         trace.output_types = types_of_outputs
@@ -189,20 +237,16 @@ class CallTrace:
         trace.n_draws = self.n_draws + trace.draws
         return trace
 
+    def note_run(self, plan: object) -> bool:
+        """Returns whether this is the plan's first run for arrays of these sizes."""
+        is_first = self._plans is None or plan not in self._plans
+        if is_first:
+            self.known(plan, lambda: plan)
+        return is_first
+
     @property
     def following(self) -> list[CallTrace]:
         return [] if self._next is None else list(self._next.values())
-
-    @property
-    def plans(self) -> list[Any]:
-        return [] if self._plans is None else list(self._plans.values())
-
-    def known(self, key: Any, find: Callable[[], Any]) -> Any:
-        """Returns the fact or plan of a key, computed by ``find`` the first time."""
-        if self._plans is None:
-            self._plans = {}
-        plan = self._plans.get(key, _UNKNOWN)
-        return memoize(self._plans, key, find(), _MAX_PLANS) if plan is _UNKNOWN else plan
 
     @property
     def calls(self) -> list[CallTrace]:
@@ -304,11 +348,11 @@ def _walked(
 
 class _Tree:
     def __init__(self) -> None:
-        self.root = CallTrace(None, [], Skeleton())
+        self.root = CallTrace(None, [], Skeleton(), TracePattern())
         self.n_traces = 0
 
     def reset(self) -> None:
-        self.root = CallTrace(None, [], Skeleton())
+        self.root = CallTrace(None, [], Skeleton(), TracePattern())
         self.n_traces = 0
 
     def count_trace(self) -> None:

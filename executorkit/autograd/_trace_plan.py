@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..lowering import Graph, graph_of, infer, optimized
@@ -30,12 +30,6 @@ class TracePlan:
     accumulate: tuple[bool, ...]
     #: Each random operator's position among the draws of the segment; None without a draw.
     key_rows: tuple[int | None, ...]
-    _has_run: bool = field(default=False, init=False)
-
-    def note_run(self) -> bool:
-        is_first = not self._has_run
-        self._has_run = True
-        return is_first
 
 
 class Split(NamedTuple):
@@ -78,7 +72,7 @@ class TraceNodes:
 
 
 def reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
-    return trace.known(("reached", heads), lambda: _reached(trace, heads))
+    return trace.pattern.known(("reached", heads), lambda: _reached(trace, heads))
 
 
 def _reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
@@ -127,6 +121,13 @@ def plan_of(
     )
 
 
+def serves_any_sizes(trace: CallTrace) -> bool:
+    """Returns whether the programs of the same calls on arrays of other sizes are traced for all
+    sizes."""
+    plans = [p for p in trace.pattern.plans if isinstance(p, TracePlan)]
+    return any(plan.program.serves_any_sizes for plan in plans)
+
+
 def _number(trace: CallTrace, source: int) -> int:
     return trace.leaf_numbers[source] if source >= 0 else ~source
 
@@ -144,7 +145,7 @@ def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
     def find() -> TracePlan:
         return plan_of(trace, trace.calls, outputs, reached(trace, outputs).leaves)
 
-    return trace.known(("read", outputs), find)
+    return trace.pattern.known(("read", outputs), find)
 
 
 def backward_plan(
@@ -153,7 +154,7 @@ def backward_plan(
     """Returns the plan of a backward that uses the trace up; ``alive`` values have arrays,
     ``leaves`` None means all reached. None if used-up values computed differentiable ones."""
     key = "backward", alive, heads, leaves
-    return trace.known(key, lambda: _backward_plan(trace, alive, heads, leaves))
+    return trace.pattern.known(key, lambda: _backward_plan(trace, alive, heads, leaves))
 
 
 def _backward_plan(

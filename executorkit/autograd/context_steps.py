@@ -206,7 +206,9 @@ def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
         return None
     outputs = tuple(sorted({n for s in steps for n in s.plan.outputs}))
     key = "combined", outputs, leaves
-    common: TracePlan = trace.known(key, lambda: plan_of(trace, trace.calls, outputs, leaves))
+    common: TracePlan = trace.pattern.known(
+        key, lambda: plan_of(trace, trace.calls, outputs, leaves)
+    )
     return common if all(s.plan.key_rows == common.key_rows for s in steps) else None
 
 

@@ -34,6 +34,7 @@ from ..errors import AttributeValueError, InputTypeError, MXNetError
 from ..jax_internals import in_x64
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.traits import CALLS_PYTHON
+from ..ops.tracing import is_known
 from ..program import (
     SMALL_BYTES,
     CacheInfo,
@@ -415,7 +416,8 @@ def _jitted(
 
     def run(prng_key: Any, numbers: Operands, *arrays: Any) -> Operands:
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
-        check_inputs(op, params, arrays)
+        if all(is_known(*x.shape) for x in arrays):
+            check_inputs(op, params, arrays)
         with call_errors(op, params, arrays):
             return op.apply(p, arrays, key=prng_key, train=train)
 
@@ -427,6 +429,7 @@ def _jitted(
         executable_bytes=SMALL_BYTES,
         counts=_counts,
         host_key=None if checks else _host_key,
+        check=lambda prng_key, numbers, *arrays: check_inputs(op, params, arrays),
         device=device,
     )
 

@@ -22,5 +22,5 @@ from ._equations import (
     flattened_program as flattened_program,
 )
 from ._plan import Plan as Plan
-from ._planner import plan as plan
+from ._planner import GeneralPlan as GeneralPlan, plan as plan
 from ._random_bits import hash_words as hash_words

@@ -29,8 +29,9 @@ class PlanStep(NamedTuple):
 
 
 class PlanInput(NamedTuple):
+    #: The dtype is None for an array of typed keys.
     position: int
-    is_key: bool
+    dtype: np.dtype | None
 
 
 class PlanResult(NamedTuple):
@@ -83,8 +84,8 @@ class Plan:
         passed and returned as key data (``uint32[..., 2]``). Every result is a new C-contiguous
         array of the jaxpr's dtype and shape that shares no memory."""
         values = self.constants.copy()
-        for (position, is_key), x in zip(self.inputs, args, strict=True):
-            values[position] = keys_of_data(x) if is_key else x
+        for (position, dtype), x in zip(self.inputs, args, strict=True):
+            values[position] = keys_of_data(x) if dtype is None else x
         # Setting NumPy's reaction to overflows takes longer than running in a context that has it.
         try:
             context = _silent_contexts.pop()

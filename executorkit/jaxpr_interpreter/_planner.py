@@ -2,18 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from itertools import starmap
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._support.annotations import Raw
 from ..jax_internals import ClosedJaxpr
-from ..jaxprs import Trait, flops, primitives_with
-from ._equations import Equation, FlatJaxpr, flattened
+from ..jaxprs import SymbolicSizes, Trait, flops, primitives_with
+from ._equations import Equation, FlatJaxpr, GeneralJaxpr, flattened
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
-from ._rules import Call, Kernel, is_small_float
+from ._rules import Aval, Call, Kernel, KernelRule, is_small_float
 
 #: Seconds of an addition of two elements in a cache.
 ELEMENT_SECONDS = 1.5e-10
@@ -28,6 +26,8 @@ CACHE_BYTES = 1 << 21
 #: Number of multiplications from which on OpenBLAS may divide a product among threads: one with a
 #: vector, and one of matrices.
 LARGE_PRODUCT, LARGE_MATRIX_PRODUCT = 9216, 1 << 18
+#: Minimum number of elements of any array of a large product, of functions of matrices too.
+_SMALLEST_LARGE = 64
 #: Minimum weight of functions of matrices.
 FUNCTION_WEIGHT = 30
 #: Minimum number of bytes of an array whose memory is used again for a result.
@@ -38,54 +38,125 @@ _VIEWS = primitives_with(Trait.VIEW)
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
     flat = jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr)
-    live, avals, constants_of = flat.equations, flat.avals, flat.constants
-    results = [i for i, _ in flat.results]
-    steps: list[PlanStep] = []
-    uncovered = set(flat.faults)
-    seconds, large_products, overwrites = 0.0, False, False
-    # Values that still have to be read; the last reader may free or overwrite them.
-    dead_after = _last_uses(live, set(results))
-    owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outputs}
-    reusable_after = _reusable(live, owned, results, [x.nbytes for x in avals])
-    for equation, dead, reusable in zip(live, dead_after, reusable_after, strict=True):
+    calls = [equation.call for equation in flat.equations]
+    return _Planner(flat, range(len(calls))).plan(flat.avals, calls.__getitem__)
+
+
+class GeneralPlan:
+    """The plans of a flat jaxpr whose sizes are expressions of symbols."""
+
+    __slots__ = ("_jaxpr", "_planner")
+
+    def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
+        self._jaxpr = GeneralJaxpr(flat, sizes)
+        self._planner = _Planner(flat, self._jaxpr.varying)
+
+    def at(self, values: Sequence[int]) -> Plan:
+        """Returns the plan for these values of the symbols."""
+        return self._planner.plan(*self._jaxpr.calls_at(values))
+
+
+class _PlannedEquation(NamedTuple):
+    """A step, with facts that plans add up; ``step`` is None without a kernel."""
+
+    step: PlanStep | None
+    uncovered: tuple[str, ...] = ()
+    seconds: float = 0.0
+    is_large: bool = False
+    overwrites: bool = False
+
+
+class _Planner:
+    """Everything that is known of a flat jaxpr before its sizes are; ``varying`` are the numbers of
+    the equations that depend on them."""
+
+    def __init__(self, flat: FlatJaxpr, varying: Collection[int]) -> None:
+        self._flat = flat
+        equations = flat.equations
+        self._results = [i for i, _ in flat.results]
+        self._dead = _last_uses(equations, set(self._results))
+        rules = [e.rule for e in equations]
+        pairs = list(zip(equations, rules, strict=True))
+        self._owned = {i for e, r in pairs if r is not None and r.fresh for i in e.outputs}
+        self._reusable = _reusable(equations, self._owned, self._results)
+        #: The kernels that are the same for all sizes, None for others.
+        self._kernels = [
+            r.make(e.call) if r is not None and r.any_shape else None for e, r in pairs
+        ]
+        self._weights = [0.0 if r is None else _element_seconds(e, r) for e, r in pairs]
+        self._varying = frozenset(varying)
+        self._fixed: dict[int, _PlannedEquation] = {}
+        read = {*self._results, *(i for e in equations for i in e.inputs)}
+        self._is_elementwise = all(r is not None and r.any_shape for r in rules) and all(
+            np.ndim(x) == 0 for i, x in flat.constants.items() if i in read
+        )
+
+    def plan(self, avals: Sequence[Aval], call_of: Callable[[int], Call]) -> Plan:
+        """Returns the plan for values of these shapes; ``call_of`` gives the call of the equation
+        of a number."""
+        flat, results = self._flat, self._results
+        sizes = [math.prod(aval.shape) for aval in avals]
+        n_bytes = [size * aval.dtype.itemsize for size, aval in zip(sizes, avals, strict=True)]
+        planned = []
+        for n in range(len(flat.equations)):
+            row = self._fixed.get(n)
+            if row is None:
+                row = self._planned(n, sizes, n_bytes, call_of)
+                if n not in self._varying:
+                    self._fixed[n] = row
+            planned.append(row)
+        constants: list[Any] = [None] * len(avals)
+        for i, x in flat.constants.items():
+            constants[i] = x
+        uncovered = {name for row in planned for name in row.uncovered}
+        overwrites = any(row.overwrites for row in planned)
+        return Plan(
+            steps=[row.step for row in planned if row.step is not None],
+            inputs=[PlanInput(i, None if key else avals[i].dtype) for i, key in flat.arguments],
+            results=[
+                PlanResult(i, avals[i], i in self._owned and i not in results[:n], is_key)
+                for n, (i, is_key) in enumerate(flat.results)
+            ],
+            constants=constants,
+            uncovered=tuple(sorted(uncovered.union(flat.faults))),
+            estimate=sum([row.seconds for row in planned]),
+            large_products=any(row.is_large for row in planned),
+            any_shape=bool(results) and not overwrites and self._is_elementwise,
+        )
+
+    def _planned(
+        self, n: int, sizes: Sequence[int], n_bytes: Sequence[int], call_of: Callable[[int], Call]
+    ) -> _PlannedEquation:
+        equation, kernel = self._flat.equations[n], self._kernels[n]
+        name, rule = equation.call.name, equation.rule
         if equation.has_effects:
-            uncovered.add(f"{equation.call.name} with effects")
-            continue
-        kernel = equation.rule.make(equation.call) if equation.rule is not None else None
-        if kernel is None:
-            uncovered.add(equation.call.name)
-            continue
+            return _PlannedEquation(None, (f"{name} with effects",))
+        if rule is not None and kernel is None:
+            kernel = rule.make(call_of(n))
+        if rule is None or kernel is None:
+            return _PlannedEquation(None, (name,))
+        ins, outs = equation.inputs, equation.outputs
+        step = PlanStep(kernel, ins, outs if equation.several else outs[0], self._dead[n])
         if isinstance(kernel, NestedKernel):
-            uncovered.update(kernel.uncovered)
-            seconds += kernel.estimate
-            large_products = True
-        else:
-            seconds += _seconds(equation)
-            large_products = large_products or _has_large_product(equation)
-            plain, kernel = kernel, _overwriting(kernel, equation, reusable)
-            overwrites = overwrites or kernel is not plain
-        out = equation.outputs if equation.several else equation.outputs[0]
-        steps.append(PlanStep(kernel, equation.inputs, out, dead))
-    constants: list[Raw] = [None] * len(avals)
-    for i, x in constants_of.items():
-        constants[i] = x
-    read = {*results, *(i for e in live for i in e.inputs)}
-    return Plan(
-        steps=steps,
-        inputs=list(starmap(PlanInput, flat.arguments)),
-        results=[
-            PlanResult(i, avals[i], i in owned and i not in results[:n], is_key)
-            for n, (i, is_key) in enumerate(flat.results)
-        ],
-        constants=constants,
-        uncovered=tuple(sorted(uncovered)),
-        estimate=seconds,
-        large_products=large_products,
-        any_shape=bool(results)
-        and not overwrites
-        and all(e.rule is not None and e.rule.any_shape for e in live)
-        and all(np.ndim(constants[i]) == 0 for i in read),
-    )
+            return _PlannedEquation(step, kernel.uncovered, kernel.estimate, is_large=True)
+        values = (*ins, *outs)
+        largest = max([sizes[i] for i in values])
+        seconds = CALL_SECONDS
+        if rule.weight:
+            moved = sum([n_bytes[i] for i in values])
+            passing = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
+            if name in _PRODUCTS:
+                seconds += _product_flops(call_of(n)) / FLOP_RATE + passing
+            else:
+                seconds += max(largest * self._weights[n], passing)
+        is_large = largest >= _SMALLEST_LARGE and _has_large_product(rule, call_of(n))
+        candidates = self._reusable[n]
+        if not candidates or n_bytes[outs[0]] < REUSE_BYTES:
+            return _PlannedEquation(step, (), seconds, is_large)
+        reusable = [i for i, owner in candidates if n_bytes[i] == n_bytes[owner]]
+        overwriting = _overwriting(kernel, equation, call_of(n), reusable)
+        step = step._replace(kernel=overwriting)
+        return _PlannedEquation(step, (), seconds, is_large, overwriting is not kernel)
 
 
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
@@ -99,10 +170,11 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
 
 
 def _reusable(
-    equations: Sequence[Equation], owned: set[int], results: Sequence[int], n_bytes: Sequence[int]
-) -> list[list[int]]:
-    """Returns for each equation the inputs whose memory no other use needs; ``owned`` values have
-    their own. A part of an array is not among them: a result in its place would keep all of it
+    equations: Sequence[Equation], owned: set[int], results: Sequence[int]
+) -> list[list[tuple[int, int]]]:
+    """Returns for each equation the inputs whose memory no other use needs, with the value whose
+    memory that is; ``owned`` values have their own. A part of an array must not be among them: a
+    result in its place would keep all of it
     alive."""
     #: The value whose memory a value has, of those and their views.
     owners = {i: i for i in owned}
@@ -123,22 +195,13 @@ def _reusable(
         read = [i for i in dict.fromkeys(equation.inputs) if i in owners]
         counts = Counter(owners[i] for i in read)
         alone = [i for i in read if last[owners[i]] == n and counts[owners[i]] == 1]
-        reusable.append([i for i in alone if n_bytes[i] == n_bytes[owners[i]]])
+        reusable.append([(i, owners[i]) for i in alone])
     return reusable
 
 
-def _seconds(equation: Equation) -> float:
-    call, rule = equation.call, equation.rule
-    assert rule is not None
-    if not rule.weight:
-        return CALL_SECONDS
-    moved = sum([x.nbytes for x in call.ins]) + sum([x.nbytes for x in call.outs])
-    passing = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
-    if call.name in _PRODUCTS:
-        return CALL_SECONDS + _product_flops(call) / FLOP_RATE + passing
-    largest = max([x.size for x in (*call.ins, *call.outs)])
-    factor = SMALL_FLOAT_FACTOR if any(is_small_float(x.dtype) for x in call.outs) else 1.0
-    return CALL_SECONDS + max(largest * rule.weight * factor * ELEMENT_SECONDS, passing)
+def _element_seconds(equation: Equation, rule: KernelRule) -> float:
+    small = any(is_small_float(x.dtype) for x in equation.call.outs)
+    return rule.weight * (SMALL_FLOAT_FACTOR if small else 1.0) * ELEMENT_SECONDS
 
 
 def _product_flops(call: Call) -> float:
@@ -146,9 +209,7 @@ def _product_flops(call: Call) -> float:
     return dilation * flops(call.name, call.params, call.ins, call.outs)
 
 
-def _has_large_product(equation: Equation) -> bool:
-    call, rule = equation.call, equation.rule
-    assert rule is not None
+def _has_large_product(rule: KernelRule, call: Call) -> bool:
     if call.name not in _PRODUCTS:
         size = max([x.size for x in call.ins], default=0)
         return (size**1.5 if rule.weight >= FUNCTION_WEIGHT else size) >= LARGE_PRODUCT
@@ -162,12 +223,10 @@ def _has_large_product(equation: Equation) -> bool:
     )
 
 
-def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Kernel:
+def _overwriting(kernel: Kernel, equation: Equation, call: Call, reusable: list[int]) -> Kernel:
     if not reusable:
         return kernel
-    call, rule = equation.call, equation.rule
-    if call.outs[0].nbytes < REUSE_BYTES:
-        return kernel
+    rule = equation.rule
     if rule is not None and rule.in_place is not None:
         changed = equation.inputs[rule.changed_input]
         alone = changed in reusable and equation.inputs.count(changed) == 1

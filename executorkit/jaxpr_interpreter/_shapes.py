@@ -119,6 +119,12 @@ def _iota(call: Call) -> Kernel | None:
     return iota
 
 
+@rule("dim_as_value", fresh=True)
+def _dim_as_value(call: Call) -> Kernel:
+    size = np.array(call.params["dim"], call.dtype)
+    return lambda: size.copy()
+
+
 rule("empty", "empty2", fresh=True)(lambda call: partial(np.zeros, call.shape, call.dtype))
 
 

@@ -18,3 +18,10 @@ from .primitives import (
     flops as flops,
     primitives_with as primitives_with,
 )
+from .symbolic_sizes import (
+    ForAnySizes as ForAnySizes,
+    Size as Size,
+    SymbolicSizes as SymbolicSizes,
+    is_symbolic as is_symbolic,
+    size_kinds as size_kinds,
+)

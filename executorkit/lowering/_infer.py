@@ -7,8 +7,9 @@ different sizes: output dimensions that stay equal are known.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 import jax
@@ -16,6 +17,7 @@ import jax
 from .._support.annotations import Raw
 from ..errors import MXNetError, ShapeError, explain
 from ..jax_internals import in_x64
+from ..jaxprs import ForAnySizes, SymbolicSizes, size_kinds
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import Shape, dtype_name, make_attr
 from ..ops.schema.inference import (
@@ -34,6 +36,8 @@ from ._graph import Graph, GraphStep, memoize, signature_of
 #: small ones, for operators that refuse sizes above a known one.
 _PROBES = ((5040, 10080), (1, 2))
 _OUTPUTS: dict[Hashable, Any] = {}
+#: The same for any sizes, by operator, attributes, numbers of axes and dtypes.
+_GENERAL: dict[Hashable, ForAnySizes[_GeneralResults]] = {}
 _OUTPUTS_LIMIT = 16384
 #: Results by the graph's signature and known facts of its variables: a graph composed again is
 #: not inferred again.
@@ -335,7 +339,41 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     cached = _OUTPUTS.get(key)
     if cached is not None:
         return cached
-    return memoize(_OUTPUTS, key, _traced_results(op, p, shapes, dtypes), _OUTPUTS_LIMIT)
+    sizes = tuple([size for shape in shapes for size in shape])
+    kind = op, p.key, tuple(map(len, shapes)), size_kinds(sizes), dtypes
+    general = _GENERAL.get(kind)
+    if general is None:
+        general = memoize(_GENERAL, kind, ForAnySizes(), _OUTPUTS_LIMIT)
+    known = general.find(sizes, partial(_GeneralResults.of, op, p, shapes, dtypes))
+    if known is None:
+        results = _traced_results(op, p, shapes, dtypes)
+        general.note(sizes)
+    else:
+        results = known[0].at(known[1])
+    return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
+
+
+class _GeneralResults(NamedTuple):
+    """The results of a call for any sizes: ``shapes`` gives them for the values of symbols."""
+
+    shapes: Callable[..., tuple[Shape, ...]]
+    dtypes: tuple[Any, ...]
+
+    @staticmethod
+    def of(
+        op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...],
+        symbolic: SymbolicSizes,
+    ) -> _GeneralResults:  # fmt: skip
+        sizes = iter(symbolic.sizes)
+        arrays = tuple([tuple([next(sizes) for _ in shape]) for shape in shapes])
+        results = _traced_results(op, p, arrays, dtypes)
+        by_values = symbolic.function([tuple(r.shape) for r in results])
+        return _GeneralResults(by_values, tuple([r.dtype for r in results]))
+
+    def at(self, values: tuple[int, ...]) -> list[jax.ShapeDtypeStruct]:
+        """Returns the results for these values of the symbols."""
+        pairs = zip(self.shapes(*values), self.dtypes, strict=True)
+        return [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in pairs]
 
 
 @in_x64

@@ -42,7 +42,14 @@ from ._code_cache import (
 from ._compilation_log import CompilationCounts, CompilationLog, TraceRecord, counters
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, stored
-from ._first_calls import FirstCalls, HostKey, HostPlans, InterpretedFunction, tracing_allowed
+from ._first_calls import (
+    FirstCalls,
+    GeneralPlans,
+    HostKey,
+    HostPlans,
+    InterpretedFunction,
+    tracing_allowed,
+)
 from ._program_options import chosen, current_options
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
@@ -77,6 +84,11 @@ class FunctionSettings:
     counts: CompilationCounts = counters
     #: Gives the key of a call in ``host_plans``, None for one that has none.
     host_key: Callable[[Operands], HostKey | None] | None = None
+    #: True if a trace with symbols serves all sizes: not where the structure of the results depends
+    #: on sizes, as the structure of residuals does.
+    any_sizes: bool = True
+    #: Called with arguments of new shapes where nothing is traced; raises the function's errors.
+    check: Callable[..., object] = lambda *args: None
     static_argnums: int | Sequence[int] = ()
     #: The device of the results where the arguments have none.
     device: Device | None = None
@@ -96,8 +108,8 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_dispatcher", "_first_calls", "_has_raised", "_jitted", "_settings", "_tasks", "donates",
-        "function", "host_plans", "last_use", "log", "name",
+        "_dispatcher", "_first_calls", "_general", "_has_raised", "_jitted", "_settings", "_tasks",
+        "donates", "function", "host_plans", "last_use", "log", "name",
     )  # fmt: skip
 
     #: The devices that the function is mapped over; empty for one that runs on one device.
@@ -122,6 +134,8 @@ class CompiledFunction:
         self._has_raised = False
         #: Background tasks that have not ended, by the arguments that they are for.
         self._tasks: dict[Hashable, CompileTask] = {}
+        #: Plans for any sizes, which stay when executables are freed.
+        self._general: dict[Hashable, GeneralPlans] = {}
         self._start()
 
     @property
@@ -158,6 +172,13 @@ class CompiledFunction:
     @property
     def code_bytes(self) -> int:
         return self.log.code_bytes
+
+    @property
+    def serves_any_sizes(self) -> bool | None:
+        """True if it is traced for all sizes; None where no sizes have changed yet."""
+        if any(general.problems for general in self._general.values()):
+            return False
+        return any(general.is_made for general in self._general.values()) or None
 
     # -- its jitted form -------------------------------------------------------------------------
 
@@ -209,7 +230,8 @@ class CompiledFunction:
         self._first_calls: Any = FirstCalls(
             jitted, self._dispatcher, self._interprets, count, log.note_jaxpr,
             static=(static,) if isinstance(static, int) else static, device=settings.device,
-            unlisted=settings.executable_bytes is None, program=settings.program,
+            unlisted=False, program=settings.program,
+            general=self._general if settings.any_sizes else None, check=settings.check,
         )  # fmt: skip
         self.host_plans = self._first_calls.host_plans
 
@@ -332,7 +354,7 @@ class CompiledFunction:
                 return interpreted, False
         host_key = self._settings.host_key
         key = None if host_key is None else host_key(args)
-        if self._first_calls.full:
+        if not self._first_calls.make_room():
             self.clear()
         return self._first_calls.first(args, key), True
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
@@ -37,8 +37,8 @@ from .._support.garbage_collection import paused_collection
 from ..context import Device
 from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
-from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, flattened_program, plan
-from ..jaxprs import FlatProgram
+from ..jaxpr_interpreter import FlatJaxpr, GeneralPlan, Plan, flattened, flattened_program, plan
+from ..jaxprs import FlatProgram, ForAnySizes, Size, SymbolicSizes, size_kinds
 from ._background_tasks import CompileTask, submit
 from ._program_options import interpreter_enabled
 from .disk_cache import CachedJit, trace_context
@@ -63,6 +63,8 @@ _STAYING_SECONDS = 1e-5
 #: function should be cleared, so that JAX forgets their traces too.
 MAX_LISTED_SHAPES = 256
 
+#: The plans for any sizes, with the structure of the results.
+GeneralPlans = ForAnySizes[tuple[GeneralPlan, Any]]
 #: Shapes and dtypes of the arrays of a call.
 HostKey = tuple[tuple[tuple[int, ...], Any], ...]
 
@@ -88,18 +90,27 @@ def tracing_allowed() -> Iterator[None]:
 class Entry:
     """Calls of a function with arguments of certain shapes."""
 
-    __slots__ = ("_count", "_take_over_at", "_task", "function", "interpret")
+    __slots__ = ("_count", "_take_over_at", "_task", "function", "interpret", "is_general")
 
-    def __init__(self, interpret: bool | None, function: InterpretedFunction | None) -> None:
+    def __init__(
+        self, interpret: bool | None, function: InterpretedFunction | None, is_general: bool
+    ) -> None:
         pays = function is not None and (interpret or function.estimate <= function.compilation)
         #: The setting that it was made under: True for all calls, None for the first ones.
         self.interpret = interpret
+        #: True if its plan is one of those for any sizes, for which nothing was traced.
+        self.is_general = is_general
         #: The plan of its calls; None once they run the program.
         self.function = function if pays else None
         soon = function is not None and function.is_better_compiled
         self._take_over_at = math.inf if interpret else 2 if soon else _TAKE_OVER_AT
         self._count = 0
         self._task: CompileTask | None = None
+
+    @property
+    def is_dispensable(self) -> bool:
+        """True if nothing is lost but the count of its calls where it is forgotten."""
+        return self.is_general and self.function is not None and self._task is None
 
     def next_call(self, submit: Callable[[], CompileTask]) -> bool:
         """Counts a call and tells whether it is interpreted. Has the program compiled in the
@@ -120,9 +131,18 @@ class HostPlans(dict[HostKey, Plan]):
     def __init__(self) -> None:
         #: Plans for any shape, by the number of axes and the dtype of each array.
         self._general: dict[Hashable, Plan] = {}
+        #: Keys of plans for which nothing was traced.
+        self._untraced: dict[HostKey, None] = {}
 
-    def add(self, key: HostKey, steps: Plan) -> None:
+    def drop_general(self, count: int) -> None:
+        for key in list(self._untraced)[:count]:
+            del self._untraced[key]
+            self.pop(key, None)
+
+    def add(self, key: HostKey, steps: Plan, is_general: bool) -> None:
         self[key] = steps
+        if is_general:
+            self._untraced[key] = None
         if steps.any_shape:
             self._general[_ranks(key)] = steps
 
@@ -135,6 +155,7 @@ class HostPlans(dict[HostKey, Plan]):
             return None
         if len(self) < MAX_LISTED_SHAPES:
             self[key] = steps
+            self._untraced[key] = None
         return steps
 
 
@@ -150,8 +171,9 @@ class FirstCalls:
     flat program."""
 
     __slots__ = (
-        "_count", "_device", "_dispatcher", "_entries", "_interpret", "_jitted", "_lock",
-        "_note_jaxpr", "_program", "_static", "counted", "host_plans", "unlisted",
+        "_check", "_count", "_device", "_dispatcher", "_entries", "_general", "_interpret",
+        "_jitted", "_lock", "_note_jaxpr", "_program", "_static", "counted", "host_plans",
+        "unlisted",
     )  # fmt: skip
 
     def __init__(
@@ -165,8 +187,12 @@ class FirstCalls:
         device: Device | None = None,
         unlisted: bool = True,
         program: Callable[[], FlatProgram] | None = None,
+        general: dict[Hashable, GeneralPlans] | None = None,
+        check: Callable[..., object] = lambda *args: None,
     ) -> None:
         self._jitted = jitted
+        self._check = check
+        self._general = general
         self._program = program
         self._dispatcher = dispatcher
         self._interpret = interpret
@@ -183,10 +209,18 @@ class FirstCalls:
         #: True if JAX may have programs for arguments that are not listed here.
         self.unlisted = unlisted
 
-    @property
-    def full(self) -> bool:
-        """True if the function should be cleared before it is called with further shapes."""
-        return max(len(self._entries), len(self.host_plans)) >= MAX_LISTED_SHAPES
+    def make_room(self) -> bool:
+        """Forgets shapes for which nothing was traced, the oldest first, where too many are listed.
+        False if the function should be cleared before it is called with further shapes."""
+        if len(self.host_plans) >= MAX_LISTED_SHAPES:
+            self.host_plans.drop_general(MAX_LISTED_SHAPES // 2)
+        if len(self._entries) >= MAX_LISTED_SHAPES:
+            with self._lock:
+                dispensable = [s for s, entry in self._entries.items() if entry.is_dispensable]
+                for signature in dispensable[: MAX_LISTED_SHAPES // 2]:
+                    self.counted.discard(signature)
+                    del self._entries[signature]
+        return max(len(self._entries), len(self.host_plans)) < MAX_LISTED_SHAPES
 
     def check_trace(self) -> None:
         """Raises NotCompiledError where JAX traces the function for a call of its own that may be
@@ -201,9 +235,9 @@ class FirstCalls:
         """Counts a call and returns its plan; None if JAX is to be called. The call that takes over
         waits for the compiled program."""
         signature = self._split(args)[1]
-        if signature not in self.counted:
+        entry = self._entries.get(signature) if signature in self.counted else None
+        if entry is None:
             return None
-        entry = self._entries[signature]
         if not interpreter_enabled() or not entry.next_call(partial(self._submit, args)):
             self._end(signature)
         return entry.function
@@ -232,11 +266,12 @@ class FirstCalls:
         entry = self._entries.get(signature)
         if entry is not None and entry.interpret is interpret:
             return self.known(args)
-        entry = Entry(interpret, self._planned(args, leaves, interpret))
+        planned, is_general = self._planned(args, leaves, interpret)
+        entry = Entry(interpret, planned, is_general)
         function = entry.function
         stays = function is not None and function.estimate <= _STAYING_SECONDS
         if function is not None and stays and host_key is not None:
-            self.host_plans.add(host_key, function.plan)
+            self.host_plans.add(host_key, function.plan, is_general)
             return function
         self._entries[signature] = entry
         if function is not None:
@@ -257,28 +292,39 @@ class FirstCalls:
 
     def _planned(
         self, args: Arrays, leaves: Arrays, interpret: bool | None
-    ) -> InterpretedFunction | None:
-        """Returns the plan of calls with such arguments; None where they cannot be interpreted, or
-        their program is on disk, and loaded now."""
+    ) -> tuple[InterpretedFunction | None, bool]:
+        """Returns the plan of calls with such arguments, and whether it is one of those for any
+        sizes. None where they cannot be interpreted, or their program is on disk, and loaded
+        now."""
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
-            return None
+            return None, False
         if not interpret and self._dispatcher.prefetch(tuple(args)):
-            return None
+            return None, False
+        sizes = tuple([size for x in leaves for size in np.shape(x)])
+        plans = self._plans_for(args, leaves, sizes)
+        if plans is not None:
+            general = self._general_plan(plans, args, leaves, sizes)
+            if general is not None:
+                self._check(*args)
+                function = InterpretedFunction(*general, target, self._static)
+                return (None if function.plan.uncovered else function), True
         with paused_collection():
             stored = self._dispatcher.stored_jaxpr(tuple(args))
             if stored is not None:
                 self._note_jaxpr()
-                return InterpretedFunction(*stored, target, self._static)
+                return InterpretedFunction(plan(stored[0]), stored[1], target, self._static), False
             flat = self._flat_jaxpr(args)
             if flat is None:
-                return None
-            function = InterpretedFunction(*flat, target, self._static)
+                return None, False
+            function = InterpretedFunction(plan(flat[0]), flat[1], target, self._static)
         if function.plan.uncovered:
-            return None
+            return None, False
         if interpret or function.estimate <= function.compilation:
+            if plans is not None:
+                plans.note(sizes)
             self._dispatcher.store_jaxpr(tuple(args), *flat)
-        return function
+        return function, False
 
     def _flat_jaxpr(self, args: Arrays) -> tuple[FlatJaxpr, Any] | None:
         """Returns the flat jaxpr and the structure of its results, if NumPy can make them."""
@@ -292,6 +338,43 @@ class FirstCalls:
             traced = self._jitted.trace(*args)
         plain = all(map(_is_plain, traced.jaxpr.out_avals))
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
+
+    def _plans_for(
+        self, args: Arrays, leaves: Arrays, sizes: tuple[int, ...]
+    ) -> GeneralPlans | None:
+        """Returns the plans of calls whose arguments differ from these by sizes alone."""
+        if self._program is not None or self._general is None:
+            return None
+        structure = jax.tree.structure(_arrays_of(args, self._static))
+        fixed = tuple([args[i] for i in sorted(self._static) if i < len(args)])
+        key = structure, tuple(map(_rank, leaves)), size_kinds(sizes), fixed, trace_context()
+        plans = self._general.get(key)
+        if plans is None:
+            plans = self._general[key] = ForAnySizes()
+        return plans
+
+    def _general_plan(
+        self, plans: GeneralPlans, args: Arrays, leaves: Arrays,
+        sizes: tuple[int, ...],
+    ) -> tuple[Plan, Any] | None:  # fmt: skip
+        """Returns the plan and the structure of the results from a trace for any sizes; None
+        without one. Traces the function with symbols for the sizes that differ from the first
+        call's."""
+        static = self._static
+
+        def make(symbolic: SymbolicSizes) -> tuple[GeneralPlan, Any]:
+            structure = jax.tree.structure(_arrays_of(args, static))
+            arrays = iter(jax.tree.unflatten(structure, _symbolic_arrays(leaves, symbolic.sizes)))
+            flat = self._flat_jaxpr(
+                [x if i in static else next(arrays) for i, x in enumerate(args)]
+            )
+            if flat is None:
+                raise NotImplementedError("results that NumPy cannot make")
+            return GeneralPlan(flat[0], symbolic), flat[1]
+
+        with paused_collection():
+            known = plans.find(sizes, make)
+        return None if known is None else (known[0][0].at(known[1]), known[0][1])
 
     def _submit(self, args: Arrays) -> CompileTask:
         arguments = tuple(args)
@@ -320,15 +403,12 @@ class InterpretedFunction:
 
     __slots__ = ("_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan")
 
-    def __init__(
-        self, jaxpr: FlatJaxpr, out_tree: Any, target: _Target, static: frozenset[int]
-    ) -> None:
-        self.plan = plan(jaxpr)
+    def __init__(self, plan: Plan, out_tree: Any, target: _Target, static: frozenset[int]) -> None:
+        self.plan = plan
         self._static = static
         #: None for keys, whose data the plan takes.
-        self._dtypes = [None if key else jaxpr.avals[i].dtype for i, key in jaxpr.arguments]
-        results = [jaxpr.avals[i] for i, _ in jaxpr.results]
-        self._avals = [ShapedArray(x.shape, x.dtype) for x in results]
+        self._dtypes = [x.dtype for x in plan.inputs]
+        self._avals = [_shaped(*x.aval) for x in plan.results]
         self._out_tree = out_tree
         self._target = target
         self.compilation = _COMPILE_SECONDS * math.sqrt(self.plan.all_equations)
@@ -392,6 +472,9 @@ def _target(leaves: Arrays, device: Device) -> _Target | None:
     return _target_of(default, False) if default.platform == "cpu" else None
 
 
+_shaped = lru_cache(maxsize=1024)(ShapedArray)
+
+
 def _default_device() -> Any:
     device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
     if device is None or isinstance(device, str):
@@ -405,6 +488,24 @@ def _arrays_of(args: Arrays, static: frozenset[int]) -> Operands:
 
 def _is_plain(aval: Any) -> bool:
     return not (aval.weak_type or jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended))
+
+
+def _rank(x: Raw) -> Hashable:
+    if isinstance(x, jax.Array):
+        return x.ndim, x.dtype, getattr(x, "weak_type", False), x.sharding
+    return (x.ndim, x.dtype) if isinstance(x, np.ndarray | np.generic) else type(x)
+
+
+def _symbolic_arrays(leaves: Arrays, sizes: Iterable[Size]) -> list[Any]:
+    rest = iter(sizes)
+    return [
+        jax.ShapeDtypeStruct(
+            tuple([next(rest) for _ in x.shape]), x.dtype, weak_type=getattr(x, "weak_type", False)
+        )
+        if hasattr(x, "shape")
+        else x
+        for x in leaves
+    ]
 
 
 def _kind(x: Raw) -> Hashable:

@@ -114,7 +114,7 @@ class Program(BaseProgram):
         self.observation = Observation(
             graph, self.options, active_steps, self.forward_state_indices, self._both_modes
         )
-        self.backward = self._compiled(self._backward, "backward")
+        self.backward = self._compiled(self._backward, "backward", any_sizes=False)
 
     def _jitted(
         self, stage: Callable[[], FlatProgram], name: str, facts: Hashable
@@ -137,6 +137,7 @@ class Program(BaseProgram):
             return self._compiled(
                 lambda *args: method(train, *args),
                 name,
+                any_sizes=on_disk,
                 fingerprint=self.fingerprint if on_disk else None,
             )
 
@@ -234,7 +235,7 @@ class Program(BaseProgram):
         def make() -> CompiledFunction:
             # Residuals have a structure that only tracing makes: it is not stored on disk.
             step = make_backward_step(self._backward, self.argnums, spec)
-            return self._compiled(step, "backward_step", donates=True)
+            return self._compiled(step, "backward_step", donates=True, any_sizes=False)
 
         return self._step(None, spec, make)
 
@@ -317,6 +318,12 @@ class Program(BaseProgram):
     def compiler_options(self) -> Attrs:
         """Options of XLA's compiler for the functions of one device."""
         return self.backward.compiler_options
+
+    @property
+    def serves_any_sizes(self) -> bool:
+        """True if functions were traced for all sizes, and none failed to be."""
+        answers = [f.serves_any_sizes for f in self.functions]
+        return True in answers and False not in answers
 
     @property
     def all_functions(self) -> tuple[CompiledFunction, ...]:

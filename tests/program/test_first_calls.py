@@ -228,14 +228,25 @@ def test_large_work_is_compiled_at_once(compilations):
 
 def test_a_function_of_many_shapes_begins_anew(monkeypatch):
     monkeypatch.setattr("executorkit.program._first_calls.MAX_LISTED_SHAPES", 3)
-    small = small_jit(lambda x: x + 1)
+    small = small_jit(lambda x: x + (1 if x.shape[0] > 3 else 2))
     references = set()
     for n in range(1, 8):
         small(np.ones(n))
         references.add(id(small._first_calls))
         assert len(small._first_calls.counted) <= 3
     assert len(references) > 1
-    assert small(np.ones(1)).tolist() == [2]
+    assert small(np.ones(1)).tolist() == [3]
+
+
+def test_a_function_of_any_sizes_forgets_the_oldest(monkeypatch):
+    monkeypatch.setattr("executorkit.program._first_calls.MAX_LISTED_SHAPES", 4)
+    small = small_jit(lambda x: x + 1)
+    first_calls = small._first_calls
+    for n in range(2, 12):
+        assert small(np.ones(n)).tolist() == [2] * n
+        assert len(small._first_calls.counted) <= 4
+    assert small._first_calls is first_calls
+    assert small.traces == 2
 
 
 def test_a_run_repeats_to_the_last_bit():

@@ -96,6 +96,7 @@ def test_fields_of_a_signature_are_compared_one_by_one():
     ]
 
 
+@pytest.mark.usefixtures("compiled")
 def test_history_is_bounded():
     executor = mx.sym.exp(mx.sym.var("x")).simple_bind(mx.cpu(), x=(1,))
     infer: Any = executor.program.infer[False]

@@ -1,0 +1,155 @@
+"""Sizes as symbols: a function of arrays is traced once, and its results are known for all sizes.
+
+The first sizes are taken as they are. When others come, the axes that differ become symbols: axes
+that have been equal so far share one, and sizes that have not changed stay numbers. Sizes 0 and 1
+never stand for others.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from jax import export
+
+#: Maximum number of times that further axes become symbols.
+_MAX_TRACES = 8
+_FUNCTIONS = {
+    "floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min,
+}  # fmt: skip
+
+Made = TypeVar("Made")
+#: A size: a number, or an expression of symbols.
+Size = Any
+
+
+def size_kinds(sizes: Iterable[int]) -> tuple[int, ...]:
+    """Returns for each size 0, 1, or 2 for all others, which a symbol may stand for."""
+    return tuple([min(size, 2) for size in sizes])
+
+
+def is_symbolic(value: Any) -> bool:
+    """Returns whether a size, or any size in a tuple or list, is an expression of symbols."""
+    if isinstance(value, tuple | list):
+        return any(map(is_symbolic, value))
+    return export.is_symbolic_dim(value)
+
+
+class SymbolicSizes(NamedTuple):
+    """The sizes of all axes of some arrays, in a row.
+
+    sizes
+        a number or a symbol for each axis.
+    axes
+        the first axis of each symbol.
+    """
+
+    sizes: tuple[Size, ...]
+    axes: tuple[int, ...]
+
+    @staticmethod
+    def of(shared: Sequence[int | None], sizes: Sequence[int]) -> SymbolicSizes:
+        """Returns sizes with a symbol for each axis that others share, or that changes."""
+        axes = sorted({axis for axis in shared if axis is not None})
+        names = [f"s{i}" for i in range(len(axes))]
+        bounds = [f"{name} >= 2" for name in names]
+        symbols = export.symbolic_shape(", ".join(names), constraints=bounds)
+        named = dict(zip(axes, symbols, strict=True))
+        pairs = zip(shared, sizes, strict=True)
+        return SymbolicSizes(
+            tuple([size if axis is None else named[axis] for axis, size in pairs]), tuple(axes)
+        )
+
+    def values(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the values of the symbols that these sizes have if they fit."""
+        return tuple([sizes[axis] for axis in self.axes])
+
+    def function(self, expressions: Sequence[object]) -> Callable[..., tuple[Any, ...]]:
+        """Returns a function of the symbols' values that evaluates sizes, and tuples of sizes."""
+        names = ", ".join([f"s{i}" for i in range(len(self.axes))])
+        constants: dict[str, Any] = {}
+        texts = "".join([f"{_text(x, constants)}, " for x in expressions])
+        return eval(f"lambda {names}: ({texts})", {**_FUNCTIONS, **constants})
+
+
+def _text(value: Any, constants: dict[str, Any]) -> str:
+    if isinstance(value, tuple | list) and is_symbolic(value):
+        return f"({''.join([f'{_text(x, constants)}, ' for x in value])})"
+    if export.is_symbolic_dim(value):
+        return str(value).replace("^", "**")
+    if value.__class__ is int:
+        return str(value)
+    name = f"c{len(constants)}"
+    constants[name] = value
+    return name
+
+
+class ForAnySizes(Generic[Made]):
+    """Something that is made of the sizes of some arrays, once for all sizes if it can be.
+
+    problems
+        the errors of traces with symbols, by the axes that were to share one; none is tried again.
+    """
+
+    __slots__ = ("_fits", "_made", "_samples", "_sizes", "problems")
+
+    def __init__(self) -> None:
+        self._samples: list[tuple[int, ...]] = []
+        self._sizes: SymbolicSizes | None = None
+        self._fits: Callable[..., tuple[Any, ...]] | None = None
+        self._made: Made | None = None
+        self.problems: dict[Hashable, Exception] = {}
+
+    @property
+    def is_made(self) -> bool:
+        """True if there is something for symbols."""
+        return self._made is not None
+
+    def find(
+        self, sizes: tuple[int, ...], make: Callable[[SymbolicSizes], Made]
+    ) -> tuple[Made, tuple[int, ...]] | None:
+        """Returns what ``make`` has made for symbols, and the values that these sizes give them.
+
+        None where the sizes are to be taken as they are: where none were noted before, and where
+        ``make`` raises an exception.
+        """
+        known = self._made_for(sizes)
+        if known is not None or not self._samples or sizes in self._samples:
+            return known
+        samples = [*self._samples, sizes]
+        axes = _shared_axes(samples)
+        if axes in self.problems or len(samples) + len(self.problems) > _MAX_TRACES:
+            return None
+        try:
+            symbolic = SymbolicSizes.of(axes, sizes)
+            self._made = make(symbolic)
+        except Exception as error:  # an operator that decides by a size may raise any
+            self.problems[axes] = error
+            return None
+        self._samples, self._sizes = samples, symbolic
+        self._fits = symbolic.function(symbolic.sizes)
+        return self._made_for(sizes)
+
+    def note(self, sizes: tuple[int, ...]) -> None:
+        """Notes sizes that were taken as they are; others will be compared with the first ones."""
+        if not self._samples:
+            self._samples.append(sizes)
+
+    def _made_for(self, sizes: tuple[int, ...]) -> tuple[Made, tuple[int, ...]] | None:
+        if self._sizes is None or self._fits is None or self._made is None:
+            return None
+        values = self._sizes.values(sizes)
+        return (self._made, values) if self._fits(*values) == sizes else None
+
+
+def _shared_axes(samples: Sequence[tuple[int, ...]]) -> tuple[int | None, ...]:
+    """Returns for each axis the first one whose sizes have always been its own; None for an axis
+    whose size has not changed."""
+    first: dict[Hashable, int] = {}
+    return tuple(
+        [
+            first.setdefault(history, axis) if len(set(history)) > 1 else None
+            for axis, history in enumerate(zip(*samples, strict=True))
+        ]
+    )

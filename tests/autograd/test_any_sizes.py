@@ -1,0 +1,163 @@
+"""Sizes that change are symbols: one trace serves all of them, with the results of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import executorkit as mx
+from executorkit import autograd, gluon
+from executorkit.program import small_jit
+
+from .conftest import fresh_caches
+
+pytestmark = pytest.mark.usefixtures("automatic")
+
+nn = gluon.nn
+#: Layers of (batch, length, 6) arrays by name.
+LAYERS: dict[str, Callable[[], Any]] = {
+    "dense": lambda: nn.Dense(6, flatten=False, in_units=6),
+    "relu": lambda: nn.Activation("relu"),
+    "tanh": lambda: nn.Activation("tanh"),
+    "layer norm": lambda: nn.LayerNorm(in_channels=6),
+    "batch norm": lambda: nn.BatchNorm(axis=2, in_channels=6),
+    "softmax": lambda: nn.HybridLambda("softmax"),
+    "transpose twice": lambda: nn.HybridLambda(
+        lambda f, x: f.transpose(f.transpose(x, axes=(1, 0, 2)) * 2, axes=(1, 0, 2))
+    ),
+    "split": lambda: nn.HybridLambda(
+        lambda f, x: (
+            f.concat(f.slice_axis(x, axis=2, begin=2, end=None), x, dim=2)[:, :, :6]
+            if f is mx.nd
+            else f.slice_axis(
+                f.concat(f.slice_axis(x, axis=2, begin=2, end=None), x, dim=2), 2, 0, 6
+            )
+        )
+    ),
+    "reshape": lambda: nn.HybridLambda(
+        lambda f, x: f.reshape(f.reshape(x, shape=(-3, 0)) + 1, shape=(-4, -1, 1, 6)).reshape_like(
+            x
+        )
+    ),
+    "attention": lambda: nn.HybridLambda(
+        lambda f, x: f.batch_dot(f.softmax(f.batch_dot(x, x, transpose_b=True)), x)
+    ),
+    "less the mean": lambda: nn.HybridLambda(
+        lambda f, x: f.broadcast_sub(x, f.mean(x, axis=1, keepdims=True))
+    ),
+}
+
+
+def _network(names: tuple[str, ...], hybrid: bool) -> Any:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(6, flatten=False, in_units=6), *[LAYERS[name]() for name in names])
+    mx.random.seed(3)
+    net.initialize(mx.init.Uniform(0.5))
+    if hybrid:
+        net.hybridize()
+    return net
+
+
+def _step(net: Any, shape: tuple[int, int], read: bool) -> list[bytes]:
+    x = mx.nd.array(np.random.default_rng(5).uniform(-1, 1, (*shape, 6)))
+    x.attach_grad()
+    try:
+        with autograd.record():
+            out = net(x)
+            loss = (out * out).sum()
+            if read:
+                out.asnumpy()
+        loss.backward()
+    except mx.MXNetError as error:  # a size 0 is unknown to a graph
+        return [type(error).__name__.encode()]
+    grads = [p.grad() for p in net.collect_params().values() if p.grad_req != "null"]
+    return [a.asnumpy().tobytes() for a in (out, x.grad, *grads)]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.sampled_from(sorted(LAYERS)), max_size=3).map(tuple),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), min_size=3, max_size=5, unique=True),
+    st.booleans(),
+    st.booleans(),
+)
+def test_sizes_that_change_have_the_results_of_fresh_programs(names, shapes, hybrid, read):
+    with fresh_caches():
+        net = _network(names, hybrid)
+        ours = [_step(net, shape, read) for shape in shapes]
+    for shape, results in zip(shapes, ours, strict=True):
+        with fresh_caches():
+            assert _step(_network(names, hybrid), shape, read) == results, shape
+
+
+@pytest.mark.usefixtures("fresh_traces")
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_training_with_ever_new_batches_is_traced_once_for_all(hybrid):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu", in_units=5), nn.Dense(3, in_units=8))
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam")
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    autograd.explain()
+    before = mx.program.cache_info().traces
+    for rows in range(2, 32):
+        x, y = mx.nd.ones((rows, 5)), mx.nd.zeros((rows,))
+        with autograd.record():
+            loss = loss_of(net(x), y)
+        loss.backward()
+        trainer.step(rows)
+        assert loss.shape == (rows,)
+        assert np.isfinite(loss.asnumpy()).all()
+    # Perhaps the gradients of the first step; the whole step of one size, and of any.
+    assert mx.program.cache_info().traces - before <= 3
+    assert {run.kind for run in autograd.explain()} == {"forward and backward"}
+
+
+@pytest.mark.usefixtures("fresh_traces")
+def test_ever_new_sizes_of_an_executor_trace_two_times():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3)
+    executor = mx.sym.softmax(net).simple_bind(mx.cpu(), grad_req="null", data=(2, 4))
+    before = executor.program.traces
+    for rows in range(2, 22):
+        executor = executor.reshape(data=(rows, 4), allow_up_sizing=True)
+        (out,) = executor.forward()
+        assert out.asnumpy().shape == (rows, 3)
+    assert executor.program.traces - before == 2
+
+
+def test_axes_that_were_equal_share_a_symbol_until_they_differ():
+    function = small_jit(lambda x, y: x[:, None] * y)
+    for n, m in ((3, 3), (4, 4), (5, 5), (5, 6), (7, 8), (8, 7), (1, 9), (0, 4), (1, 3)):
+        x, y = np.arange(float(n)), np.arange(float(m))
+        np.testing.assert_array_equal(function(x, y), np.outer(x, y))
+    # (3, 3); (s, s); (s, t); (1, 9); (0, 4); (1, t)
+    assert function.traces == 6
+
+
+def test_a_function_that_decides_by_a_size_is_traced_for_each():
+    def decide(x: Any) -> Any:
+        return x + (1 if x.shape[0] > 4 else 2)
+
+    function = small_jit(decide)
+    for n in range(2, 8):
+        assert function(np.zeros(n)).tolist() == [1 if n > 4 else 2] * n
+    assert function.traces == 7, "one of them, with a symbol, failed"
+
+
+@pytest.mark.usefixtures("fresh_traces")
+def test_arrays_that_do_not_fit_are_refused_as_always():
+    weight = mx.nd.ones((2, 4))
+    for n in (9, 8, 7):
+        mx.nd.FullyConnected(mx.nd.ones((n, 2, 2)), weight, num_hidden=2, no_bias=True).asnumpy()
+    with pytest.raises(mx.MXNetError):
+        mx.nd.FullyConnected(mx.nd.ones((6, 2, 3)), weight, num_hidden=2, no_bias=True)
+    for n in (4, 5, 6):
+        mx.nd.dot(mx.nd.ones((n, 3)), mx.nd.ones((3, n)))
+    with pytest.raises(mx.MXNetError):
+        mx.nd.dot(mx.nd.ones((4, 3)), mx.nd.ones((2, 4)))
