@@ -209,5 +209,68 @@ def test_unsuitable_arguments_are_refused():
         quantization.calib_graph(symbol, args, aux, None, calib_mode="none")
     with pytest.raises(MXNetError, match="nothing gives 'fc0_weight'"):
         quantize(symbol, {}, aux, calib_mode="naive", calib_data=batches(data))
-    with pytest.raises(MXNetError, match="Gluon"):
-        quantization.quantize_net_v2(None)
+
+
+def _block():
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Conv2D(4, 3, in_channels=3), mx.gluon.nn.Conv2D(2, 1, in_channels=4))
+        net.add(mx.gluon.nn.BatchNorm(in_channels=2))
+    net.initialize(mx.init.Xavier())
+    for parameter in net.collect_params(".*bias|.*mean").values():
+        parameter.set_data(mx.nd.ones(parameter.shape) * 5)
+    return net
+
+
+def test_biases_of_convolutions_are_kept_and_the_network_is_not_changed():
+    """MXNet's 8-bit convolutions add a bias without scaling; its quantised blocks fuse it."""
+    net, data = _block(), mx.nd.random.uniform(shape=(4, 3, 6, 6))
+    before = {name: p.data().asnumpy() for name, p in net.collect_params().items()}
+    want = net(data).asnumpy()
+    block = quantization.quantize_net_v2(net, calib_mode="naive", calib_data=[[data]])
+    np.testing.assert_allclose(block(data).asnumpy(), want, atol=0.05 * np.abs(want).max())
+    parameters = block.collect_params()
+    assert "net_conv0_bias" in parameters
+    assert "net_conv1_bias" not in parameters
+    assert parameters["net_batchnorm0_running_mean"].data().asnumpy().tolist() == [0, 0]
+    for name, p in net.collect_params().items():
+        np.testing.assert_array_equal(p.data().asnumpy(), before[name])
+
+
+def test_blocks_are_quantised_on_loaders_of_inputs_alone():
+    """MXNet needs a label, or lists; a custom collector may choose the ranges."""
+    net, data = _block(), mx.nd.random.uniform(shape=(4, 3, 6, 6))
+    loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(data), batch_size=2)
+
+    class Wide:
+        def __init__(self):
+            self.min_max_dict = {}
+
+        def collect(self, name, arr):
+            limit = 2 * abs(arr).max().asscalar()
+            self.min_max_dict[name] = (-limit, limit)
+
+    collector = Wide()
+    with pytest.warns(UserWarning, match="deprecated"):
+        naive = quantization.quantize_net(net, calib_mode="naive", calib_data=loader)
+    custom = quantization.quantize_net_v2(
+        net, calib_mode="customize", calib_data=loader, LayerOutputCollector=collector
+    )
+    assert {"data", "net_conv0_fwd_output"} <= set(collector.min_max_dict)
+    ranges = [plain(b(mx.sym.var("data")).tojson())[1] for b in (naive, custom)]
+    key = ("data_quantize", "max_calib_range")
+    assert ranges[1][key] >= 1.9 * ranges[0][key]
+
+
+def test_unsuitable_blocks_and_batches_are_refused():
+    net: Any = _block()
+    quantize = quantization.quantize_net_v2
+    with pytest.raises(TypeError, match="network is a Sequential, not a HybridBlock"):
+        quantize(mx.gluon.nn.Sequential(), data_shapes=[("data", (1, 3, 6, 6))])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="it has no batch"):
+        quantize(net, calib_mode="naive", calib_data=[])
+    with pytest.raises(ValueError, match="a batch has ndarray, expected NDArrays for data"):
+        quantize(
+            net, calib_mode="naive", data_shapes=[("data", (1, 3, 6, 6))],
+            calib_data=[np.ones((1, 3, 6, 6), "float32")],
+        )  # fmt: skip

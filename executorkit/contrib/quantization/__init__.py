@@ -7,12 +7,14 @@
 
 ``quantize_model`` rewrites the graph, measures the layers' ranges on a few batches, and quantises
 the parameters; ``quantize_graph`` and ``calib_graph`` are its steps. The graphs are MXNet's, node
-by node, so MXNet loads their files.
+by node, so MXNet loads their files. ``quantize_net_v2`` takes a Gluon network and a DataLoader, and
+returns a block.
 
 Differs from MXNet: convolutions take int8 data on every device, recurrent networks stay floating,
 and XLA fuses in place of oneDNN subgraphs, so ``quantize_model_mkldnn`` equals ``quantize_model``.
 As in MXNet on CPU, the range that a convolution of uint8 data claims is twice too wide, so choose
-``quantized_dtype="int8"`` (the default) for accuracy.
+``quantized_dtype="int8"`` (the default) for accuracy, and 8-bit convolutions add their bias without
+scaling: ``quantize_net_v2`` moves it into a sum or a normalisation first.
 """
 
 import logging as logging
@@ -26,13 +28,12 @@ from ._calibration import (
     optimal_threshold as optimal_threshold,
     optimal_thresholds as optimal_thresholds,
 )
+from ._quantize_block import quantize_net as quantize_net, quantize_net_v2 as quantize_net_v2
 from ._quantize_model import (
     calib_graph as calib_graph,
     quantize_graph as quantize_graph,
     quantize_model as quantize_model,
     quantize_model_mkldnn as quantize_model_mkldnn,
-    quantize_net as quantize_net,
-    quantize_net_v2 as quantize_net_v2,
     quantize_params as quantize_params,
 )
 from ._quantized_graph import (

@@ -1,14 +1,16 @@
 """Ranges of layers' values: smallest and largest, or histograms and the thresholds that lose least
 (Migacz, 8-bit inference with TensorRT, 2017)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ... import ndarray as nd
+from ...autograd import pause
 from ...context import Context
 from ...errors import ArgumentValueError, DataArgumentError, MissingParameterError
+from ...executor import CachedOp
 from ...io import DataIter
 from ...ndarray import NDArray
 from ...symbol import Group, Symbol
@@ -150,48 +152,49 @@ def _is_unsigned(histogram: Histogram, quantized_dtype: str) -> bool:
     return histogram.low >= 0 and quantized_dtype in ("auto", "uint8")
 
 
+def batches_by_name(data: object) -> Iterator[dict[str, NDArray]]:
+    """Returns the arrays of an iterator's batches by the names of inputs."""
+    if not isinstance(data, DataIter):
+        raise DataArgumentError("calib_data", f"{type(data).__name__}, expected a DataIter")
+    iterator: Any = data  # DataIter's subclasses have the properties that are read here
+    for batch in iterator:
+        arrays = zip(iterator.provide_data, batch.data, strict=True)
+        labels = zip(iterator.provide_label or (), batch.label or (), strict=False)
+        yield {description.name: array for description, array in (*arrays, *labels)}
+
+
 def collect_layers(
     symbol: Symbol,
     params: Mapping[str, NDArray],
-    batches: object,
+    batches: Iterable[Mapping[str, NDArray]],
     collector: LayerCollector,
     names: Collection[str],
     ctx: Context,
     max_examples: int | None = None,
 ) -> int:
-    """Runs up to ``max_examples`` examples and gives the layers ``names`` to a collector; returns
-    the number of examples. MissingParameterError names an input without a value."""
-    if not isinstance(batches, DataIter):
-        raise DataArgumentError("calib_data", f"{type(batches).__name__}, expected a DataIter")
-    data: Any = batches  # DataIter's subclasses have the properties that are read here
-    internals = symbol.get_internals()
-    shown = set(internals.list_outputs())
-    names = [name for name in dict.fromkeys(names) if name in shown]
-    group = Group([internals[name] for name in names])
-    fed = {d.name: d for d in (*data.provide_data, *(data.provide_label or ()))}
-    needed, states = group.list_arguments(), group.list_auxiliary_states()
-    missing = [n for n in (*needed, *states) if n not in params and n not in fed]
-    if missing:
-        problem = f"nothing gives {', '.join(map(repr, missing))}"
-        hint = "pass it in arg_params or aux_params, or have calib_data provide it"
-        raise MissingParameterError("calibration", problem, hint=hint)
-    shapes = {n: d.shape for n, d in fed.items() if n in needed}
-    executor = group.simple_bind(ctx, grad_req="null", **shapes)
-    known = {n: a for n, a in params.items() if n not in fed}
-    executor.copy_params_from(
-        {n: a for n, a in known.items() if n in needed},
-        {n: a for n, a in known.items() if n in states},
-        allow_extra_params=True,
-    )
+    """Runs batches of up to ``max_examples`` examples and gives the layers ``names`` to a
+    collector; returns the number of examples. MissingParameterError names an input without a
+    value."""
+    internals, wanted = symbol.get_internals(), set(names)
+    shown = [(i, name) for i, name in enumerate(internals.list_outputs()) if name in wanted]
+    if not shown:
+        return 0
+    group = Group([internals[i] for i, _ in shown])
+    inputs, compute = group.list_inputs(), CachedOp(group)
     examples = 0
-    for batch in data:
-        arrays = {d.name: a for d, a in zip(data.provide_data, batch.data, strict=True)}
-        labels = zip(data.provide_label or (), batch.label or (), strict=False)
-        arrays.update({d.name: a for d, a in labels})
-        outputs = executor.forward(is_train=False, **{n: arrays[n] for n in shapes})
-        for name, output in zip(names, outputs, strict=True):
+    for batch in batches:
+        known = {**params, **batch}
+        missing = [n for n in inputs if n not in known]
+        if missing:
+            problem = f"nothing gives {', '.join(map(repr, missing))}"
+            hint = "pass it in arg_params or aux_params, or have calib_data provide it"
+            raise MissingParameterError("calibration", problem, hint=hint)
+        with pause(train_mode=False):
+            outputs = compute(*[known[n].as_in_context(ctx) for n in inputs])
+        outputs = outputs if len(shown) > 1 else [outputs]
+        for (_, name), output in zip(shown, outputs, strict=True):
             collector.collect(name, output)
-        examples += data.batch_size
+        examples += len(next(iter(batch.values())))
         if max_examples is not None and examples >= max_examples:
             break
     return examples

@@ -2,18 +2,19 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from ... import ndarray as nd
 from ...context import Context, cpu
-from ...errors import ArgumentValueError, MissingParameterError, NotSupportedError
+from ...errors import ArgumentValueError, MissingParameterError
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ._calibration import (
     LayerHistogramCollector,
     LayerOutputMinMaxCollector,
+    batches_by_name,
     collect_layers,
     optimal_thresholds,
 )
@@ -103,7 +104,7 @@ def quantize_model(
     both are a ValueError, as in MXNet.
     """
     where, ctx, calib_mode = "quantize_model", ctx or cpu(), calib_mode or "none"
-    _check_options(where, ctx, quantized_dtype, quantize_granularity)
+    check_options(where, ctx, quantized_dtype, quantize_granularity)
     check_choice(where, "calib_mode", calib_mode, CALIBRATIONS)
     if calib_mode != "none" and calib_data is None:
         raise ArgumentValueError(where, f"calib_mode={calib_mode!r} needs calib_data")
@@ -119,8 +120,8 @@ def quantize_model(
     if calib_mode != "none":
         collector = _collector(calib_mode, quantized_dtype, layers, logger)
         examples = collect_layers(
-            sym, {**arg_params, **aux_params}, calib_data, collector, names=layers, ctx=ctx,
-            max_examples=num_calib_examples,
+            sym, {**arg_params, **aux_params}, batches_by_name(calib_data), collector,
+            names=layers, ctx=ctx, max_examples=num_calib_examples,
         )  # fmt: skip
         if logger:
             logger.info("Collected the ranges of %d layers on %d examples", len(layers), examples)
@@ -161,7 +162,7 @@ def quantize_graph(
     "customize".
     """
     where, calib_mode = "quantize_graph", calib_mode or "none"
-    _check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)
+    check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)
     check_choice(where, "calib_mode", calib_mode, (*CALIBRATIONS, "customize"))
     if calib_mode == "customize" and LayerOutputCollector is None:
         raise ArgumentValueError(where, "calib_mode='customize' needs LayerOutputCollector")
@@ -194,7 +195,7 @@ def calib_graph(
     return qsym, quantize_params(qsym, arg_params, ranges), aux_params
 
 
-def _check_options(
+def check_options(
     where: str, ctx: object, quantized_dtype: object, quantize_granularity: object
 ) -> None:
     if not isinstance(ctx, Context):
@@ -217,19 +218,3 @@ def _ranges(
     if calib_mode == "entropy":
         return optimal_thresholds(collector.hist_dict, quantized_dtype, logger=logger)
     return collector.min_max_dict
-
-
-def _refuse_blocks(name: str) -> NoReturn:
-    problem = "quantises Gluon blocks, which are not part of executorkit"
-    hint = "quantize_model for the symbol and the parameters that block.export wrote"
-    raise NotSupportedError(name, problem, hint=hint)
-
-
-def quantize_net(*args: object, **kwargs: object) -> NoReturn:
-    """Raises NotSupportedError: Gluon blocks are not quantised."""
-    _refuse_blocks("quantize_net")
-
-
-def quantize_net_v2(*args: object, **kwargs: object) -> NoReturn:
-    """Raises NotSupportedError: Gluon blocks are not quantised."""
-    _refuse_blocks("quantize_net_v2")

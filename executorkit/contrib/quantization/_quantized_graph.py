@@ -68,7 +68,9 @@ def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None
             if limits is not None:
                 ends = zip(("min_calib_range", "max_calib_range"), limits, strict=True)
                 attrs.update({key: f"{np.asarray(end).item():.6f}" for key, end in ends})
-        copies[node] = _node(op.name if op else None, node.name, attrs, inputs, node.subgraphs)
+        copies[node] = copied_node(
+            op.name if op else None, node.name, attrs, inputs, node.subgraphs
+        )
     return Symbol([(copies[node], index) for node, index in qsym.heads])
 
 
@@ -114,7 +116,7 @@ def _between_essential(order: Sequence[Node], chosen: Mapping[Node, QuantizedFor
     return reached(lambda n: (child for child, _ in n.inputs)) & reached(consumers.__getitem__)
 
 
-def _node(
+def copied_node(
     op_name: str | None,
     name: str,
     attrs: dict[str, str],
@@ -155,7 +157,7 @@ class _Rewriter:
                 self.copies[node] = self._quantized(node, form)
             else:
                 inputs = tuple(self._floating_entry(entry) for entry in node.inputs)
-                self.copies[node] = _node(
+                self.copies[node] = copied_node(
                     _operator(node), node.name, dict(node.attrs), inputs, node.subgraphs
                 )
         return [self._floating_entry(entry) for entry in heads]
@@ -176,13 +178,13 @@ class _Rewriter:
             array, *limits = self._quantized_entry(entry)
             arrays.append(array)
             ends += limits
-        copy = _node(form.name, f"quantized_{node.name}", dict(node.attrs), (*arrays, *ends))
+        copy = copied_node(form.name, f"quantized_{node.name}", dict(node.attrs), (*arrays, *ends))
         if copy.op is not None and copy.op.name in CALIBRATED_ENTRY:
             self.measured[copy] = (node, 0)
         if not form.requantized:
             return copy
         attrs, inputs = {"out_type": self.dtype}, ((copy, 0), (copy, 1), (copy, 2))
-        last = _node("_contrib_requantize", f"requantize_{node.name}", attrs, inputs)
+        last = copied_node("_contrib_requantize", f"requantize_{node.name}", attrs, inputs)
         self.measured[last] = (node, 0)
         return last
 
@@ -193,7 +195,9 @@ class _Rewriter:
             return copy, index
         if node not in self.floating:
             ends = ((copy, 0), (copy, 1), (copy, 2))
-            self.floating[node] = _node("_contrib_dequantize", f"{node.name}_dequantize", {}, ends)
+            self.floating[node] = copied_node(
+                "_contrib_dequantize", f"{node.name}_dequantize", {}, ends
+            )
         return self.floating[node], 0
 
     def _quantized_entry(self, entry: Entry) -> tuple[Entry, Entry, Entry]:
@@ -205,11 +209,11 @@ class _Rewriter:
             return self.quantizing[entry]
         if node.is_variable and node.name in self.offline:
             name = f"{node.name}_quantize"
-            low, high = (_node(None, f"{name}_{end}", {}) for end in ("min", "max"))
-            entries = (_node(None, name, {}), 0), (low, 0), (high, 0)
+            low, high = (copied_node(None, f"{name}_{end}", {}) for end in ("min", "max"))
+            entries = (copied_node(None, name, {}), 0), (low, 0), (high, 0)
         else:
             name, attrs = f"{node.name}{_suffix(entry)}_quantize", {"out_type": self.dtype}
-            quantizing = _node("_contrib_quantize_v2", name, attrs, ((copy, index),))
+            quantizing = copied_node("_contrib_quantize_v2", name, attrs, ((copy, index),))
             self.measured[quantizing] = entry
             entries = (quantizing, 0), (quantizing, 1), (quantizing, 2)
         self.quantizing[entry] = entries
