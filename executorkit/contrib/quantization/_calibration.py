@@ -175,8 +175,8 @@ def collect_layers(
     """Runs batches of up to ``max_examples`` examples and gives the layers ``names`` to a
     collector; returns the number of examples. MissingParameterError names an input without a
     value."""
-    internals, wanted = symbol.get_internals(), set(names)
-    shown = [(i, name) for i, name in enumerate(internals.list_outputs()) if name in wanted]
+    internals, measured = symbol.get_internals(), set(names)
+    shown = [(i, name) for i, name in enumerate(internals.list_outputs()) if name in measured]
     if not shown:
         return 0
     group = Group([internals[i] for i, _ in shown])
