@@ -61,7 +61,7 @@ class Function:
         if not recording or all(differentiable(x) is None for x in arrays):
             return results
         outputs = [results] if isinstance(results, NDArray) else list(results)
-        outputs = [_own_handle(x, arrays) for x in outputs]
+        outputs = [x.detach() if any(x is y for y in arrays) else x for x in outputs]
         ImmediateSegment(arrays, outputs, lambda heads: self._gradients(heads, outputs, arrays))
         if isinstance(results, NDArray):
             return outputs[0]
@@ -96,7 +96,3 @@ class Function:
     def backward(self, *output_grads: Any) -> Any:
         """Returns the inputs' gradients for the outputs' gradients; a subclass computes them."""
         raise NotImplementedError
-
-
-def _own_handle(output: NDArray, inputs: Sequence[NDArray]) -> NDArray:
-    return output.detach() if any(output is x for x in inputs) else output

@@ -2,17 +2,13 @@
 
 import numpy as np
 
-from .._support.annotations import Arrays, Jaxpr, Raw
+from .._support.annotations import Arrays, Raw
 from ._plan import NestedKernel
 from ._planner import plan
 from ._rules import Call, rule
 
 #: Number of iterations that a ``while`` is assumed to take.
 ASSUMED_ITERATIONS = 16
-
-
-def _result_shape(jaxpr: Jaxpr) -> tuple[int, ...]:
-    return jaxpr.avals[jaxpr.results[0][0]].shape
 
 
 class Cond(NestedKernel):
@@ -29,8 +25,8 @@ class While(NestedKernel):
     """``lax.while_loop``; a condition with axes, mapped by ``vmap``, keeps finished carries."""
 
     def __init__(self, call: Call) -> None:
-        params = call.params
-        self._batched = bool(_result_shape(params["cond_jaxpr"]))
+        params, condition = call.params, call.params["cond_jaxpr"]
+        self._batched = bool(condition.avals[condition.results[0][0]].shape)
         self._cond, self._body = plan(params["cond_jaxpr"]), plan(params["body_jaxpr"])
         self.plans = self._cond, self._body
         self._cond_consts = params["cond_nconsts"]

@@ -90,7 +90,8 @@ def infer(
         return memoized
     values, types = _initial_shapes(graph, given_shapes), _initial_dtypes(graph, dtypes or {})
     shared_key = None
-    if _is_shareable(graph):
+    # Results of a user's Python may differ between equal graphs.
+    if not (graph.has_effects or any(step.node.subgraphs for step in graph.steps)):
         shared_key = (signature_of(graph), tuple(values), tuple(types), default_dtype)
     inferred = None if shared_key is None else _RESULTS.get(shared_key)
     if inferred is None:
@@ -112,11 +113,6 @@ class _KnownFacts(NamedTuple):
     shapes: Mapping[str, Shape]
     dtypes: Mapping[str, str]
     bound: bool
-
-
-def _is_shareable(graph: Graph) -> bool:
-    # Results of a user's Python may differ between equal graphs.
-    return not graph.has_effects and not any(step.node.subgraphs for step in graph.steps)
 
 
 def _inferred(

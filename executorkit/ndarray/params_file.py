@@ -138,7 +138,8 @@ class ArrayHeader:
         if self.storage == "default":
             return arrays[0]
         values, *indices = arrays
-        if math.prod(self.shape) * self.dtype.itemsize > _physical_memory():
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if math.prod(self.shape) * self.dtype.itemsize > memory:
             raise MemoryError("it is larger than memory as a dense array")
         dense = np.zeros(self.shape, self.dtype)
         if values.size:
@@ -434,7 +435,3 @@ def _home(device_type: int, device_id: int) -> Context:
             return cpu()
         return context
     return cpu()
-
-
-def _physical_memory() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

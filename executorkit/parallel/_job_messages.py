@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 
 from .. import processes
-from .._support.annotations import DType, Operands, Raw, Tree
+from .._support.annotations import Operands, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..arrays.random_state import StreamPositions
 from ..jax_internals import parts_of
@@ -65,10 +65,6 @@ def is_sent_with_others(array: Raw, job: JobReplicas) -> bool:
     return job.joins_messages and math.prod(array.shape) * array.dtype.itemsize < _SMALL
 
 
-def _is_mean(dtype: DType) -> bool:
-    return bool(jnp.issubdtype(dtype, jnp.inexact))
-
-
 def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> Operands:
     """Returns the offsets that :func:`joint_sums` takes for stacked gradients and states: an array
     for each, so that XLA compiles one kernel for all places. As constants they would be as many
@@ -98,7 +94,7 @@ def joint_sums(
     for i, total in zip(layout.alone, sums[len(buffers) :], strict=True):
         totals[i] = total.astype(operands[i].dtype)
     means = [
-        (total / len(job)).astype(x.dtype) if _is_mean(x.dtype) else x
+        (total / len(job)).astype(x.dtype) if jnp.issubdtype(x.dtype, jnp.inexact) else x
         for x, total in zip(states, totals[len(grads) :], strict=False)
     ]
     return tuple(totals[: len(grads)]), tuple(means), totals[-1]

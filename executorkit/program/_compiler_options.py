@@ -35,7 +35,7 @@ def compiler_options(graph: Graph, has_barriers: bool = False) -> Attrs:
     """Returns the options for a graph's programs, which may have optimization barriers."""
     if jax.default_backend() != "cpu":
         return {}
-    convolves = _convolves(graph)
+    convolves = any(CONVOLUTION in step.op.traits for step in graph.steps)
     choices = ((_CONVOLUTIONS_ON_CPU, convolves), (_BARRIERS_ON_CPU, convolves or has_barriers))
     every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU
     takes_all = compiler_accepts(tuple(every.items()))
@@ -44,10 +44,6 @@ def compiler_options(graph: Graph, has_barriers: bool = False) -> Attrs:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
             accepted |= options
     return accepted
-
-
-def _convolves(graph: Graph) -> bool:
-    return any(CONVOLUTION in step.op.traits for step in graph.steps)
 
 
 @lru_cache(maxsize=16)

@@ -119,7 +119,8 @@ def _keeps_order(operation: Operation) -> bool:
 def _structure(program: FlatProgram) -> Hashable:
     numbers = {value: i for i, value in enumerate(program.inputs)}
     steps = []
-    if any(v.constant is not None and _is_key(v) for v in program.used_inputs):
+    constants = (v.dtype for v in program.used_inputs if v.constant is not None)
+    if any(jnp.issubdtype(dtype, jax.dtypes.extended) for dtype in constants):
         return None
     for operation in program.operations:
         if any(map(_holds_arrays, operation.params.values())):
@@ -135,10 +136,6 @@ def _structure(program: FlatProgram) -> Hashable:
 def _holds_arrays(param: object) -> bool:
     consts = param.consts if isinstance(param, ClosedJaxpr) else ()
     return bool(consts) or isinstance(param, np.ndarray | jax.Array)
-
-
-def _is_key(value: FlatValue) -> bool:
-    return bool(jnp.issubdtype(value.dtype, jax.dtypes.extended))
 
 
 def _name_of(value: FlatValue, numbers: Mapping[FlatValue, int]) -> Hashable:

@@ -1,7 +1,7 @@
 """Element-wise nodes, and reductions of several inputs to one."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -145,16 +145,13 @@ def _prelu(r: NodeReader) -> Symbol:
     slope = r.values[1]
     lengths = slope.shape if isinstance(slope, np.ndarray) else (r.shapes[1] or ())
     aligned = [1] * (r.rank(0) - len(lengths)) + list(lengths)
-    if _is_old_form(lengths, r.shapes[0] or ()):
+    data = r.shapes[0] or ()
+    # MXNet and others have written slopes that fit the channels; ONNX fits them to the last axis.
+    if len(lengths) == 1 and len(data) > 2 and data[1] == lengths[0] != data[-1]:
         aligned = [1]
     if any(n != 1 for axis, n in enumerate(aligned) if axis != 1):
         r.refuse("slopes that differ along other axes than the channels")
     return sym.LeakyReLU(r[0], sym.reshape(r[1], shape=(-1,)), act_type="prelu", name=r.name)
-
-
-def _is_old_form(slope: Sequence[int | None], data: Sequence[int | None]) -> bool:
-    # MXNet and others have written slopes that fit the channels; ONNX fits them to the last axis.
-    return len(slope) == 1 and len(data) > 2 and slope[0] == data[1] and slope[0] != data[-1]
 
 
 imports("Softplus")(lambda r: sym.Activation(r[0], act_type="softrelu", name=r.name))

@@ -84,7 +84,8 @@ def _gemm(r: NodeReader) -> Symbol:
     weight, bias = r.values[1], (r.values[2] if r.has(2) else None)
     if not isinstance(weight, np.ndarray) or not isinstance(bias, np.ndarray | None):
         return _product_and_sum(r)
-    if alpha == beta == 1 and not r.get("transA", 0) and _is_vector(bias):
+    is_vector = bias is None or bias.ndim < 2 or bias.shape[0] == 1
+    if alpha == beta == 1 and not r.get("transA", 0) and is_vector:
         return _dense(r, weight, bias)
     return _product_and_sum(r)
 
@@ -102,10 +103,6 @@ def _product_and_sum(r: NodeReader) -> Symbol:
     if shape is not None and len(shape) < 2:
         addend = sym.reshape(addend, shape=(1, -1))
     return sym.broadcast_add(product, addend, name=r.name)
-
-
-def _is_vector(bias: np.ndarray | None) -> bool:
-    return bias is None or bias.ndim < 2 or bias.shape[0] == 1
 
 
 def _dense(r: NodeReader, weight: np.ndarray, bias: np.ndarray | None) -> Symbol:

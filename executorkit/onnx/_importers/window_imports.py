@@ -90,7 +90,8 @@ def _global_pool(r: NodeReader) -> Symbol:
 def _resize(r: NodeReader) -> Symbol:
     factors, sizes = _target(r)
     mode = r.get("mode", "nearest")
-    place = r.get("coordinate_transformation_mode", _default_place(r))
+    default = "asymmetric" if r.op_type == "Upsample" or r.opset < 11 else "half_pixel"
+    place = r.get("coordinate_transformation_mode", default)
     if mode == "nearest":
         return _nearest(r, factors, place)
     if mode not in ("linear", "bilinear"):
@@ -111,10 +112,6 @@ def _resize(r: NodeReader) -> Symbol:
         size = {"scale_height": factors[0], "scale_width": factors[1]}
     aligned = place == "align_corners"
     return sym.contrib.BilinearResize2D(r[0], **size, align_corners=aligned, name=r.name)
-
-
-def _default_place(r: NodeReader) -> str:
-    return "asymmetric" if r.op_type == "Upsample" or r.opset < 11 else "half_pixel"
 
 
 def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
