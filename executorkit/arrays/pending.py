@@ -17,8 +17,6 @@ from .protocol import PendingValue
 
 
 class PendingOwner(Protocol):
-    """An object whose arrays may be pending, such as an executor."""
-
     def force(self) -> None: ...
 
 

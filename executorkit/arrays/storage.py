@@ -210,7 +210,6 @@ class Storage:
             self._merge()
 
     def read(self, start: int, shape: Shape) -> jax.Array:
-        """Returns the elements from ``start`` on, in the given shape."""
         size = math.prod(shape)
         stop = start + size
         self._run_producers(start, stop)

@@ -125,8 +125,6 @@ class NumberUses:
 
 
 class _Facts:
-    """Facts and plans by key."""
-
     __slots__ = ("_plans",)
 
     def __init__(self) -> None:

@@ -227,8 +227,6 @@ def text_table(
 
 
 class Part(Protocol):
-    """A piece of a view, in two forms."""
-
     def html(self) -> str: ...
 
     def text(self) -> str: ...

@@ -32,7 +32,6 @@ class ProgressLine:
         self._bar = self._make_bar(title)
 
     def count(self, number: int) -> None:
-        """Counts a batch; the log calls it ``number``."""
         if self._bar is None:
             self._log(number)
             return

@@ -152,7 +152,6 @@ def executor_view(executor: Executor) -> View:
 
 
 def executor_parts(executor: Executor) -> list[Part]:
-    """Returns the parts of an executor's view."""
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     program = executor.program
     compiled = f"program: {many(program.traces, 'compilation')} in {program.compile_seconds:.2f} s"

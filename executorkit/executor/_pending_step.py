@@ -97,14 +97,12 @@ _BASES = (Waiting, Computed)
 
 
 class PendingStep(UpdatableStep):
-    """The deferred work of one call of ``Executor.forward``, and of the ``backward`` after it.
-
-    The snapshot ``args, aux, key`` is free, since arrays are immutable; an update in the same
-    program replaces its parameters and states. The step is the producer of its arrays: when one is
-    read, it computes the outputs or, once backward was called, the gradients and auxiliary states
-    that backward changes. If no output was read before, forward and backward run as one program, of
-    which an update attached before the first read becomes a part.
-    """
+    """The deferred work of one call of ``Executor.forward``, and of the ``backward`` after it. The
+    snapshot ``args, aux, key`` is free, since arrays are immutable; an update in the same program
+    replaces its parameters and states. The step is the producer of its arrays: when one is read, it
+    computes the outputs or, once backward was called, the gradients and auxiliary states that
+    backward changes. If no output was read before, forward and backward run as one program, of
+    which an update attached before the first read becomes a part."""
 
     __slots__ = ("__weakref__", "args", "aux", "key", "runnable", "state", "train")
 

@@ -154,9 +154,7 @@ class GradientChecks(Protocol):
     @property
     def loss_scale(self) -> float: ...
 
-    def has_overflow(self, params: Sequence[Parameter]) -> bool:
-        """Returns True if a gradient is not finite; counts the step."""
-        ...
+    def has_overflow(self, params: Sequence[Parameter]) -> bool: ...
 
     def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
         """Counts a step; ``finite`` tells later whether it changed anything, else ``undo`` runs."""

@@ -335,7 +335,6 @@ class GeneralJaxpr:
         ]
 
     def at(self, values: Sequence[int]) -> FlatJaxpr:
-        """Returns the jaxpr for these values of the symbols."""
         flat = self._flat
         avals, call_of = self.calls_at(values)
         equations = [e._replace(call=call_of(n)) for n, e in enumerate(flat.equations)]

@@ -52,7 +52,6 @@ class GeneralPlan:
         self._planner = _Planner(flat, self._jaxpr.varying)
 
     def at(self, values: Sequence[int]) -> Plan:
-        """Returns the plan for these values of the symbols."""
         return self._planner.plan(*self._jaxpr.calls_at(values))
 
 

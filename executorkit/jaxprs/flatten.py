@@ -31,11 +31,9 @@ class Flattener(Generic[Value]):
         self.scopes: tuple[Any, ...] = ()
 
     def constant(self, aval: object, contents: object) -> Value:
-        """Returns the value of a constant."""
         raise NotImplementedError
 
     def contents(self, value: Value) -> Any:
-        """Returns the contents of a constant; None for all other values."""
         return None
 
     def equation(self, equation: object, inputs: tuple[Value, ...]) -> Sequence[Value]:

@@ -110,10 +110,8 @@ class ForAnySizes(Generic[Made]):
         self, sizes: tuple[int, ...], make: Callable[[SymbolicSizes], Made]
     ) -> tuple[Made, tuple[int, ...]] | None:
         """Returns what ``make`` has made for symbols, and the values that these sizes give them.
-
         None where the sizes are to be taken as they are: where none were noted before, and where
-        ``make`` raises an exception.
-        """
+        ``make`` raises an exception."""
         known = self._made_for(sizes)
         if known is not None or not self._samples or sizes in self._samples:
             return known

@@ -66,7 +66,6 @@ class InferenceResult:
 
     @property
     def complete(self) -> bool:
-        """True if all shapes are fully known."""
         return all(map(is_fully_known, (*self.arg_shapes, *self.out_shapes, *self.aux_shapes)))
 
 
@@ -367,7 +366,6 @@ class _GeneralResults(NamedTuple):
         return _GeneralResults(by_values, tuple([r.dtype for r in results]))
 
     def at(self, values: tuple[int, ...]) -> list[jax.ShapeDtypeStruct]:
-        """Returns the results for these values of the symbols."""
         pairs = zip(self.shapes(*values), self.dtypes, strict=True)
         return [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in pairs]
 

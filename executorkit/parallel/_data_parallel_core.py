@@ -169,15 +169,13 @@ class DataParallel:
 
 
 class DataParallelCore:
-    """The arrays and programs of one symbol on one or more contexts.
-
-    Slices of one length on distinct devices run as one pmapped program on replicated arrays. One
-    device, slices of different lengths, repeated contexts, ``group2ctx`` and Python operators run
-    as one program per slice, dispatched without waiting. Results are the same; scripts see arrays
-    per device either way, which groups of either kind can share. ``shared`` is a group whose
-    arguments in ``shared_names``, gradients and auxiliary states are used, and other arguments of
-    the same shape that are not loaded (the states of a recurrent network).
-    """
+    """The arrays and programs of one symbol on one or more contexts. Slices of one length on
+    distinct devices run as one pmapped program on replicated arrays. One device, slices of
+    different lengths, repeated contexts, ``group2ctx`` and Python operators run as one program per
+    slice, dispatched without waiting. Results are the same; scripts see arrays per device either
+    way, which groups of either kind can share. ``shared`` is a group whose arguments in
+    ``shared_names``, gradients and auxiliary states are used, and other arguments of the same shape
+    that are not loaded (the states of a recurrent network)."""
 
     def __init__(
         self,

@@ -67,7 +67,6 @@ def constant_inputs(graph: Graph, steps: Sequence[GraphStep]) -> tuple[tuple[int
 
 
 def differentiable_inputs(step: GraphStep) -> list[int]:
-    """Returns the positions of a step's inputs that are not auxiliary states."""
     auxiliary = step.node.aux_names
     return [k for k, name in enumerate(step.names) if name not in auxiliary]
 

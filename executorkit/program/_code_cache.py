@@ -177,7 +177,6 @@ class CodeCache(Generic[_C]):
         return sum(entry.code_bytes for entry in entries)
 
     def clear(self) -> None:
-        """Drops all entries; users of an entry keep its executables."""
         with _lock:
             entries = [*self._entries.values(), *self._dropped.values()]
             self._entries.clear()

@@ -37,8 +37,6 @@ class TraceRecord:
 
 
 class CompilationLog:
-    """The compilations of one function."""
-
     __slots__ = (
         "_counts", "avals", "code_bytes", "executables", "loads", "new_traces", "open", "records",
         "seconds", "traces",
@@ -58,7 +56,6 @@ class CompilationLog:
         self.begin()
 
     def begin(self) -> None:
-        """Resets the facts about executables in memory; the counts stay."""
         #: Number of traces since the executables were last freed.
         self.new_traces = 0
         #: Number of executables in memory, and their estimated size.

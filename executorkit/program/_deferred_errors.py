@@ -74,13 +74,11 @@ class DeferredErrors:
         self._assign(results, (outcome,))
 
     def follow(self, inputs: Tree, results: Tree) -> None:
-        """Notes that ``results`` were computed from ``inputs``."""
         outcomes = self._outcomes_of(jax.tree.leaves(inputs))
         if outcomes:
             self._assign(results, outcomes)
 
     def raise_for(self, *arrays: Raw) -> None:
-        """Raises the first error on which one of the arrays depends."""
         self._raise(self._outcomes_of(arrays))
 
     def raise_any(self) -> None:

@@ -61,7 +61,6 @@ class Donated:
         return jax.tree.unflatten(structure, leaves)
 
     def flatten(self) -> tuple[tuple[Any], None]:
-        """Returns the only child, for JAX."""
         if self._n_flattened is not None:
             self._n_flattened += 1
             if self._n_flattened == 2:

@@ -441,7 +441,6 @@ class _Target:
         self._sharding = jax.sharding.SingleDeviceSharding(device)
 
     def arrays(self, avals: Arrays, results: Sequence[np.ndarray]) -> list[jax.Array]:
-        """Returns device arrays that take over arrays on the host."""
         sharding, devices, bound = self._sharding, self._devices, self._bound
         return [
             batched_device_put(aval, sharding, [x], devices, bound)
@@ -509,7 +508,6 @@ def _symbolic_arrays(leaves: Arrays, sizes: Iterable[Size]) -> list[Any]:
 
 
 def _kind(x: Raw) -> Hashable:
-    """Returns the facts about an argument on which the trace depends."""
     if isinstance(x, jax.Array):
         return (x.aval,) if isinstance(x, Tracer) else (x.aval, x.sharding)
     if isinstance(x, np.ndarray | np.generic):

@@ -200,7 +200,6 @@ class _SegmentResiduals(NamedTuple):
     differentiated: Arrays
 
     def completed(self, args: Arrays, aux: Arrays, results: Arrays) -> _SegmentResiduals:
-        """Returns itself: nothing is left out."""
         return self
 
 

@@ -181,8 +181,6 @@ class _Split(NamedTuple):
 
 
 class _Entry:
-    """A set of arrays that stay, in calls of one layout."""
-
     __slots__ = ("calls", "prepared", "split", "state", "watch")
 
     #: The program, and the set's prepared arrays; of a set that is ready.
@@ -408,8 +406,6 @@ def prepared_inference(
 
 
 class _Watch:
-    """Calls a function when one of some arrays is freed."""
-
     __slots__ = ("_references",)
 
     def __init__(self, arrays: Iterable[Raw], on_freed: Callable[[], object]) -> None:

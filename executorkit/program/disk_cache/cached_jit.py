@@ -75,7 +75,6 @@ class CachedJit:
         self.run: Function = jitted if fingerprint is None else self._dispatch
 
     def clear(self) -> None:
-        """Drops all executables; this dispatcher is not called again."""
         self._executables.clear()
         self._prefetched.clear()
         # Its other values refer to this object.
@@ -83,7 +82,6 @@ class CachedJit:
 
     @property
     def caches(self) -> bool:
-        """True if executables are stored now."""
         return self._fingerprint is not None and disk_cache_enabled()
 
     def donate(self, results: list[Raw], donated: Donated, *args: Tree) -> Tree:

@@ -122,8 +122,6 @@ def _step(op: OpDef, key: tuple[object, ...]) -> str:
 
 
 def structure_fingerprint(structure: tuple[Any, ...]) -> str:
-    """Writes a graph's structure (``Graph.structure``)."""
-
     def lines() -> Iterator[str]:
         for op, key, *connections in structure[0]:
             yield f"{_step(op, key)}{connections!r}"
@@ -174,7 +172,6 @@ def environment_fingerprint(device: Device) -> str:
 
 
 def jax_settings() -> list[tuple[str, str]]:
-    """Returns JAX's configuration as it is in this thread."""
     config = jax.config
     return [
         (name, str(getattr(config, name, value)))
