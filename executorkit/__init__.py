@@ -102,6 +102,10 @@ if TYPE_CHECKING:
         monitor as monitor,
         name as name,
         notebook as notebook,
+        numpy as np,
+        numpy as numpy,
+        numpy_extension as npx,
+        numpy_extension as numpy_extension,
         onnx as onnx,
         operator as operator,
         ops as ops,
@@ -129,7 +133,7 @@ else:
         __name__,
         {
             "img": "image", "init": "initializer", "kv": "kvstore", "mod": "module",
-            "mon": "monitor", "viz": "visualization",
+            "mon": "monitor", "np": "numpy", "npx": "numpy_extension", "viz": "visualization",
         },
         {"release": lambda: _version("executorkit")},
     )  # fmt: skip

@@ -40,6 +40,7 @@ from .errors import DTypeError, MXNetError, NotSupportedError, UnknownOperatorEr
 from .ndarray import NDArray, array, clear_eager_cache
 from .ops.custom import Arrays, CustomKernel, register_factory
 from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
+from .ops.schema.operator_registry import numpy_ops
 from .program import clear_cache
 from .symbol import Symbol, op as symbol_operators
 from .symbol.naming import NameManager
@@ -397,7 +398,7 @@ OperatorArguments = namedtuple("OperatorArguments", ["narg", "names", "types"])
 
 def get_all_registered_operators() -> list[str]:
     """Returns the names of all operators, with their aliases."""
-    return sorted(ops.all_names())
+    return sorted({*ops.all_names(), *numpy_ops()})
 
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:

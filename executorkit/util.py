@@ -1,16 +1,14 @@
-"""``mx.util``: the meaning of shapes, environment variables, and small helpers of scripts. MXNet's
-switch to NumPy *shapes* (:func:`np_shape`, :func:`set_np_shape`, :func:`use_np_shape`) is served.
-Its switch to NumPy *arrays* (``mx.np``) raises NotSupportedError."""
+"""``mx.util``: the meaning of shapes, the class of arrays, environment variables, and small helpers
+of scripts. Every thread has its own switches to NumPy's shapes and to the arrays of ``mx.np``."""
 
 import functools
 import operator
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ._support.shape_semantics import numpy_shapes, set_numpy_shapes
+from ._support.shape_semantics import numpy_arrays, numpy_shapes, set_numpy_arrays, set_numpy_shapes
 from .context import Context, gpu_memory_info, num_gpus
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError
 
@@ -75,105 +73,103 @@ def set_np_shape(active: bool) -> bool:
     return set_numpy_shapes(operator.index(active) != 0)
 
 
-class _ShapeScope:
-    def __init__(self, active: bool) -> None:
+class _SwitchScope:
+    def __init__(self, switch: Callable[[bool], bool], active: bool) -> None:
+        self._switch = switch
         self._active = active
         self._previous: bool = False
 
     def __enter__(self) -> None:
-        self._previous = set_np_shape(self._active)
+        self._previous = self._switch(self._active)
 
     def __exit__(self, *exc: object) -> None:
-        set_np_shape(self._previous)
+        self._switch(self._previous)
 
 
-def np_shape(active: bool = True) -> _ShapeScope:
+def np_shape(active: bool = True) -> _SwitchScope:
     """Enters a block in which shapes have NumPy's meaning, or MXNet's if ``active`` is False.
 
     >>> with np_shape():
     ...     is_np_shape()
     True
     """
-    return _ShapeScope(active)
+    return _SwitchScope(set_np_shape, active)
 
 
 def use_np_shape(func: T) -> T:
     """Wraps a function, or all methods of a class, to run with NumPy's meaning of shapes. Raises
     TypeError (InputTypeError) for anything else."""
+    return _wrapped("use_np_shape", np_shape, func)
+
+
+def _wrapped(name: str, scope: Callable[[], _SwitchScope], func: T) -> T:
     if isinstance(func, type):
-        for name, member in list(vars(func).items()):
-            wrapped = _wrapped_member(member)
+        for key, member in list(vars(func).items()):
+            wrapped = _wrapped_member(scope, member)
             if wrapped is not member:
-                setattr(func, name, wrapped)
+                setattr(func, key, wrapped)
         return func
     if not callable(func):
-        raise InputTypeError("use_np_shape", f"{func!r} is neither a class nor a function")
-    return _with_numpy_shapes(func)  # type: ignore[return-value]
+        raise InputTypeError(name, f"{func!r} is neither a class nor a function")
+    return _within(scope, func)  # type: ignore[return-value]
 
 
-def _with_numpy_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
+def _within(scope: Callable[[], _SwitchScope], function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: object, **kwargs: object) -> Any:
-        with np_shape(True):
+        with scope():
             return function(*args, **kwargs)
 
     return call
 
 
-def _wrapped_member(member: object) -> Any:
+def _wrapped_member(scope: Callable[[], _SwitchScope], member: object) -> Any:
     if isinstance(member, staticmethod | classmethod):
-        return type(member)(_with_numpy_shapes(member.__func__))
+        return type(member)(_within(scope, member.__func__))
     if isinstance(member, property):
         functions = (member.fget, member.fset, member.fdel)
-        fget, fset, fdel = (f and _with_numpy_shapes(f) for f in functions)
+        fget, fset, fdel = (f and _within(scope, f) for f in functions)
         return property(fget, fset, fdel, member.__doc__)
-    return _with_numpy_shapes(member) if callable(member) else member
+    return _within(scope, member) if callable(member) else member
 
 
-# NumPy arrays: never on
+# The class of arrays
 
 
 def is_np_array() -> bool:
-    """Returns False: functions and operators give NDArrays, never arrays of ``mx.np``."""
-    return False
+    """Returns True while parameters and batches are arrays of ``mx.np``."""
+    return numpy_arrays()
 
 
-def _refuse_arrays(where: str) -> None:
-    because = "executorkit serves mx.nd and mx.sym"
-    hint = "np_shape alone, or NumPy arrays and mx.nd.array"
-    raise NotSupportedError(where, "arrays of mx.np are not available", because=because, hint=hint)
+def np_array(active: bool = True) -> _SwitchScope:
+    """Enters a block in which new arrays are ``mx.np``'s, or NDArrays if ``active`` is False."""
+    return _SwitchScope(set_numpy_arrays, active)
 
 
-def np_array(active: bool = True) -> AbstractContextManager[None]:
-    """Enters a block without arrays of ``mx.np``; NotSupportedError if ``active``."""
-    if active:
-        _refuse_arrays("np_array")
-    return nullcontext()
+def use_np_array(func: T) -> T:
+    """Wraps a function, or all methods of a class, to run with the arrays of ``mx.np``. Raises
+    TypeError (InputTypeError) for anything else."""
+    return _wrapped("use_np_array", np_array, func)
 
 
-def use_np_array(func: object) -> Any:
-    """Raises NotSupportedError: arrays of ``mx.np`` are not served."""
-    _refuse_arrays("use_np_array")
-
-
-def use_np(func: object) -> Any:
-    """Raises NotSupportedError: arrays of ``mx.np`` are not served; see :func:`use_np_shape`."""
-    _refuse_arrays("use_np")
+def use_np(func: T) -> T:
+    """Wraps a function, or all methods of a class, to run with NumPy's meaning of shapes and the
+    arrays of ``mx.np``. Raises TypeError (InputTypeError) for anything else."""
+    return use_np_shape(use_np_array(func))
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Chooses the meaning of shapes. Raises NotSupportedError if ``array``, ValueError
+    """Chooses the meaning of shapes and the class of arrays in this thread. Raises ValueError
     (ArgumentValueError) if arrays are asked for without shapes."""
     if array and not shape:
         problem = "array=True needs shape=True"
         raise ArgumentValueError("set_np", problem, hint="set_np(True, False)")
-    if array:
-        _refuse_arrays("set_np")
     set_np_shape(shape)
+    set_numpy_arrays(bool(array))
 
 
 def reset_np() -> None:
-    """Restores MXNet's meaning of shapes."""
+    """Restores MXNet's meaning of shapes, and NDArrays."""
     set_np(shape=False, array=False)
 
 

@@ -59,10 +59,16 @@ def test_gluon_has_no_other_names() -> None:
     assert not hasattr(mx.gluon, "nothing")
 
 
-def test_arrays_of_numpy_say_what_to_do() -> None:
-    for refused in (mx.use_np, mx.use_np_array, mx.util.np_array, mx.util.set_np):
-        with pytest.raises(NotImplementedError, match="try: np_shape"):
-            refused(True)
+def test_the_switches_of_arrays_are_restored() -> None:
+    @mx.use_np
+    def inside() -> tuple[bool, bool]:
+        return mx.is_np_array(), mx.is_np_shape()
+
+    with mx.np_array():
+        assert (mx.is_np_array(), mx.is_np_shape(), inside()) == (True, False, (True, True))
+    assert (mx.is_np_array(), mx.is_np_shape()) == (False, False)
+    with pytest.raises(TypeError, match="neither a class nor a function"):
+        mx.use_np_array(True)
 
 
 def test_shapes_of_numpy_in_all_methods_of_a_class() -> None:

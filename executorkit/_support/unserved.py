@@ -14,8 +14,6 @@ from typing import NoReturn
 
 from ..errors import MissingDependencyError, NotSupportedError, similar_names
 
-_ARRAYS = "numpy, jax.numpy or mx.nd"
-_OPERATORS = "jax.nn or mx.nd"
 _TORCH = "mx.operator.CustomOp, which may call Torch"
 _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
 
@@ -23,11 +21,10 @@ _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
 ELSEWHERE = {
     "api": "the functions of mx.nd and mx.sym",
     "cython": "nothing: no extension has to be built",
-    **dict.fromkeys(("np", "numpy", "ndarray.np", "ndarray.numpy"), _ARRAYS),
-    **dict.fromkeys(("symbol.np", "symbol.numpy", "np_symbol"), "mx.sym"),
-    **dict.fromkeys(("npx", "numpy_extension"), _OPERATORS),
-    **dict.fromkeys(("ndarray.npx", "ndarray.numpy_extension"), _OPERATORS),
-    **dict.fromkeys(("symbol.npx", "symbol.numpy_extension"), "mx.sym"),
+    **dict.fromkeys(("ndarray.numpy", "np_symbol"), "mx.np, or F.np in hybrid_forward"),
+    "ndarray.numpy_extension": "mx.npx, or F.npx in hybrid_forward",
+    "symbol.numpy": "mx.sym.np",
+    "symbol.numpy_extension": "mx.npx",
     "rtc": _KERNELS,
     "th": _TORCH,
     "torch": _TORCH,

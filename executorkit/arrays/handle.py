@@ -41,6 +41,9 @@ class Handle:
         "storage",
     )
 
+    #: True for arrays of ``mx.np``, whose elements have shape () and whose masks select.
+    has_scalars = False
+
     storage: Storage
     covers_storage: bool
     _offset: int

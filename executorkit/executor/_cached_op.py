@@ -166,7 +166,7 @@ class CachedOp:
         if modes.recording and modes.recorder.takes(arrays, targets):
             return self._record(arrays)
         if self._has_host_calls and self._hook is None:
-            results = run_graph_on_host(self._graph_call(arrays), NDArray, arrays)
+            results = run_graph_on_host(self._graph_call(arrays), type(arrays[0]), arrays)
             if results is not None:
                 return results
         self._check_types(arrays)
@@ -187,7 +187,8 @@ class CachedOp:
             outputs, states = program.infer_fed(values[0], values[1], key, fed)
         for n, state in zip(program.forward_state_indices, states, strict=True):
             aux[n].assign(state)
-        return [NDArray.from_jax(value, context) for value in outputs]
+        cls = type(arrays[0])
+        return [cls.from_jax(value, context) for value in outputs]
 
     def _fed_arguments(self, program: Program, arrays: Sequence[NDArray]) -> FedArguments:
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
@@ -218,18 +219,18 @@ class CachedOp:
         if graph_call.is_simple and distinct and self._hook is None:
             check = partial(self._check_types, arrays)
             try:
-                return modes.recorder.record_graph(graph_call, NDArray, arrays, check)
+                return modes.recorder.record_graph(graph_call, type(arrays[0]), arrays, check)
             except NEEDS_VALUES_ERRORS:
                 graph_call.is_simple = False
         self._check_types(arrays)
-        context = arrays[0].context
+        context, cls = arrays[0].context, type(arrays[0])
         values = dict(zip(graph_call.inputs, arrays, strict=True))
         for i, (call, numbers, results) in enumerate(graph_call.calls):
             inputs = [values[n] for n in numbers]
-            computed = modes.recorder.record(call, NDArray, inputs) if inputs else None
+            computed = modes.recorder.record(call, cls, inputs) if inputs else None
             if computed is None:
                 sources = self._source(call, context)
-                computed = [NDArray.from_jax(x, context, shared=True) for x in sources]
+                computed = [cls.from_jax(x, context, shared=True) for x in sources]
             computed = computed if isinstance(computed, list) else [computed]
             values.update(zip(results, computed, strict=False))
             if self._hook is not None and i < len(self._graph.steps):

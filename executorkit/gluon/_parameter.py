@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import initializer
 from .._support.annotations import Attrs
-from .._support.shape_semantics import numpy_shapes
+from .._support.shape_semantics import numpy_arrays, numpy_shapes
 from ..arrays.values import HOST_TYPES
 from ..calls.recording import REQUESTS, modes, new_variable
 from ..calls.rollback import Rollback, complete
@@ -25,6 +25,7 @@ from ..errors import (
     UnknownNameError,
 )
 from ..ndarray import NDArray, add_n, array, zeros
+from ..ndarray.array_classes import as_new_arrays
 from ..ops.schema.calls import numpy_dtype_name
 from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var
@@ -271,12 +272,15 @@ class Parameter:
     ) -> None:
         """Adopts arrays, gradients (by default zeros) and other attributes: all, or none."""
         request = self._grad_req if request is None else request
+        arrays = as_new_arrays(arrays)
         entries: list[Any] = []
         if request == "null":
             grads = None
         else:
             entries = self._variables(arrays, grads, request)
-            grads = [entry.grad for entry in entries]
+            grads = as_new_arrays([entry.grad for entry in entries])
+            for entry, grad in zip(entries, grads, strict=True):
+                entry.grad = grad
         changes |= {"_data": arrays, "_grad": grads, "_grad_req": request, "_deferred_init": None}
 
         def adopt() -> None:
@@ -491,6 +495,8 @@ class Parameter:
             factors = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
             options = {"dtype": self._dtype, "init": self.init, "stype": self._stype, **factors}
             self._var = var(self.name, shape=self.shape, **options)
+            if numpy_arrays():
+                self._var = self._var.as_np_ndarray()
         return self._var
 
     # Loading, trainers

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import symbol
+from .._support.shape_semantics import numpy_arrays
 from ..errors import ArgumentValueError
 from ..executor import CachedOp
 from ..ndarray import NDArray
@@ -77,7 +78,9 @@ class TracedGraph(NamedTuple):
 def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
     flat, in_structure = flatten(args, "input")
     names = iter(_input_names(sum(x is not None for x in flat)))
-    symbols = [None if x is None else Variable(next(names)) for x in flat]
+    symbols: list[Any] = [None if x is None else Variable(next(names)) for x in flat]
+    if numpy_arrays():
+        symbols = [x if x is None else x.as_np_ndarray() for x in symbols]
     grouped, _ = regroup(symbols, in_structure)
     parameters = {name: parameter.var() for name, parameter in block._reg_params.items()}
     with block.name_scope():

@@ -25,6 +25,7 @@ from ..calls.recording import is_recorded
 from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError, MXNetError
 from ..ndarray import NDArray, array
+from ..ndarray.array_classes import as_new_arrays
 from ..parallel import can_replicate, scattered_parts
 from ..program import small_jit
 
@@ -64,8 +65,8 @@ def split_and_load(
         host = _host_copy(data)
         rows = host.shape[batch_axis] if host is not None and 0 <= batch_axis < host.ndim else 0
         if host is not None and rows and rows % len(ctx_list) == 0:
-            return scattered_parts(host, ctx_list, batch_axis)
-    whole = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
+            return as_new_arrays(scattered_parts(host, ctx_list, batch_axis))
+    (whole,) = as_new_arrays([data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])])
     parts = split_data(whole, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 

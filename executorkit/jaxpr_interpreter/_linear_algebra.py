@@ -45,7 +45,7 @@ def _dot_general(call: Call) -> Kernel | None:
     shape, dtype = call.shape, call.dtype
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
     plain = wide == left.dtype == right.dtype == dtype and not batch
-    if plain and len(left.shape) == len(right.shape) == 2:
+    if plain and len(left.shape) == len(right.shape) == 2 and len(left_sum) == 1:
         return _matrices(left_order != (0, 1), right_order != (0, 1), rows * terms * columns)
 
     def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -3,7 +3,9 @@
 ``mx.nd.X`` of an operator is made when it is looked up, with a true signature and docstring.
 """
 
+from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
 from ..arrays.pending import waitall as waitall
 from ..calls.ways import (
@@ -70,4 +72,10 @@ __all__ = [  # pyright: ignore
     *("contrib", "image", "linalg", "ndarray", "op", "random", "sparse", "utils"),
 ]
 
-__getattr__, __dir__ = _array_module(globals(), "op", NDArray)
+_get_operator, __dir__ = _array_module(globals(), "op", NDArray)
+
+
+def __getattr__(name: str) -> _Any:
+    if name in ("np", "npx"):  # F.np and F.npx in hybrid_forward
+        return getattr(_import_module(__name__.partition(".")[0]), name)
+    return _get_operator(name)

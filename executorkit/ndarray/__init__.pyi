@@ -5,7 +5,9 @@ import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
 from .op import *
 __all__ = ['NDArray', 'add', 'arange', 'array', 'clear_eager_cache', 'concatenate', 'contrib', 'divide', 'eager_cache_info', 'empty', 'equal', 'eye', 'from_dlpack', 'from_numpy', 'full', 'greater', 'greater_equal', 'histogram', 'image', 'lesser', 'lesser_equal', 'linalg', 'linspace', 'load', 'load_frombuffer', 'logical_and', 'logical_or', 'logical_xor', 'maximum', 'minimum', 'modulo', 'moveaxis', 'multiply', 'ndarray', 'not_equal', 'onehot_encode', 'ones', 'op', 'power', 'random', 'save', 'sparse', 'split_v2', 'subtract', 'to_dlpack_for_read', 'to_dlpack_for_write', 'true_divide', 'utils', 'waitall', 'zeros']
+from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 from ..arrays.pending import waitall as waitall
 from ..calls.ways import clear_eager_cache as clear_eager_cache, eager_cache_info as eager_cache_info
 from . import _internal as _internal, array_view as _array_view, contrib as contrib, image as image, linalg as linalg, ndarray as ndarray, op as op, random as random, sparse as sparse, utils as utils

@@ -26,11 +26,16 @@ def call_operator(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
+    """Runs an operator with the arguments of a call of ``func_name``; results are of class ``cls``,
+    or for an array of ``mx.np`` (or None) of its class."""
     if call_rules.rule is not None:
         args, kwargs = changed_call(call_rules.rule, op, args, kwargs)
     key = _call_key(op, args, kwargs)
     resolved = _resolved_calls.get(key)
     result_class = type(args[0]) if cls is None else cls
+    for x in args:
+        if isinstance(x, Handle) and x.has_scalars:
+            result_class = type(x)
     if resolved is not None:
         return run(resolved, result_class, args)
     arrays, attrs, out, ctx = _sorted(op, func_name, args, kwargs)

@@ -47,19 +47,53 @@ class AdvancedIndex(NamedTuple):
     shape: Shape
 
 
-def parse_index(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
-    """Returns the part of an array of ``shape`` that an index selects.
+def parse_index(key: Any, shape: Shape, scalars: bool = False) -> BasicIndex | AdvancedIndex:
+    """Returns the part of an array of ``shape`` that an index selects. With ``scalars``, as in
+    NumPy, integers alone select an element of shape (), and arrays of booleans are masks.
 
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError for
     an entry that cannot be an index.
     """
     if not shape and isinstance(key, slice) and key == slice(None):
         key = ()
-    entries = [_entry(k) for k in (key if isinstance(key, tuple) else (key,))]
+    keys = key if isinstance(key, tuple) else (key,)
+    entries = _numpy_entries(keys) if scalars else [_entry(k) for k in keys]
     entries = _expand(entries, shape)
     if any(isinstance(e, np.ndarray) for e in entries):
         return _advanced(entries, shape)
-    return _basic(entries, shape)
+    return _basic(entries, shape, scalars)
+
+
+class _Mask(NamedTuple):
+    """The places along one axis that a mask over several axes selects."""
+
+    axis_length: int
+    places: np.ndarray
+
+
+def _numpy_entries(keys: tuple[Any, ...]) -> list[Any]:
+    entries: list[Any] = []
+    for k in keys:
+        host = np.asarray(k.asnumpy() if isinstance(k, Handle) else k) if _is_array(k) else None
+        if k is True:
+            entries.append(None)
+        elif host is None or host.dtype != bool:
+            entries.append(_entry(k))
+        else:
+            entries += [_Mask(*pair) for pair in zip(host.shape, host.nonzero(), strict=True)]
+    return entries
+
+
+def _is_array(k: Any) -> bool:
+    return isinstance(k, _ARRAY_TYPES)
+
+
+def _unmasked(entries: list[Any], shape: Shape) -> list[Any]:
+    for e, axis, length in _axes(entries, shape):
+        if isinstance(e, _Mask) and e.axis_length != length:
+            problem = f"a mask of length {e.axis_length} for axis {axis} of length {length}"
+            raise ValueRangeError("NDArray", problem)
+    return [e.places if isinstance(e, _Mask) else e for e in entries]
 
 
 def _entry(k: Any) -> Any:
@@ -97,7 +131,8 @@ def _expand(entries: list[Any], shape: Shape) -> list[Any]:
     if axes > len(shape):
         raise ValueRangeError("NDArray", f"{axes} indices for an array of shape {shape}")
     at = dots[0] if dots else len(entries)
-    return entries[:at] + [slice(None)] * (len(shape) - axes) + entries[at + 1 :]
+    whole = entries[:at] + [slice(None)] * (len(shape) - axes) + entries[at + 1 :]
+    return _unmasked(whole, shape)
 
 
 def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:
@@ -114,7 +149,7 @@ def _in_bounds(lowest: int, highest: int, axis: int, length: int) -> None:
             raise ValueRangeError("NDArray", problem)
 
 
-def _basic(entries: list[Any], shape: Shape) -> BasicIndex:
+def _basic(entries: list[Any], shape: Shape, scalars: bool) -> BasicIndex:
     starts, lengths, steps, result = [], [], [], []
     for e, axis, length in _axes(entries, shape):
         if e is None:
@@ -130,7 +165,7 @@ def _basic(entries: list[Any], shape: Shape) -> BasicIndex:
         starts.append(start)
         lengths.append(count)
         steps.append(step if count > 1 else 1)
-    if shape and not result:
+    if shape and not result and not scalars:
         result = [1]
     return BasicIndex(tuple(starts), tuple(lengths), tuple(steps), tuple(result))
 
@@ -162,7 +197,7 @@ def read_part(array: Array, key: Any) -> Array:
     """Returns ``array[key]``: the array for ``[:]``, a view of a contiguous part, else a copy."""
     if (key.__class__ is slice and key == _WHOLE) or (key.__class__ is tuple and not key):
         return array
-    part = parse_index(key, array.shape)
+    part = parse_index(key, array.shape, array.has_scalars)
     if modes.recording and is_recorded(array) and math.prod(part.shape):
         return _recorded_part(array, part)
     if isinstance(part, AdvancedIndex):
@@ -193,11 +228,12 @@ def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
         "step": part.steps,
     }
     offset = contiguous_offset(part, array.shape)
+    name, attr = ("Reshape", "shape") if part.shape else ("_np_reshape", "newshape")
     if offset is None:
-        return call("Reshape", call("slice", array, **attrs), shape=part.shape)
+        return call(name, call("slice", array, **attrs), **{attr: part.shape})
     view = array.flat_view(part.shape, offset)
     modes.recorder.record_view(
-        view, array, [call_of("slice", attrs), call_of("Reshape", {"shape": part.shape})]
+        view, array, [call_of("slice", attrs), call_of(name, {attr: part.shape})]
     )
     return view
 
@@ -206,10 +242,10 @@ def _is_whole(key: Any) -> bool:
     return isinstance(key, slice) and key.start is key.stop is key.step is None
 
 
-def _covers(key: Any, shape: Shape) -> bool:
+def _covers(key: Any, shape: Shape, scalars: bool) -> bool:
     if _is_whole(key):
         return True
-    part = parse_index(key, shape)
+    part = parse_index(key, shape, scalars)
     return isinstance(part, BasicIndex) and part == parse_index(slice(None), shape)
 
 
@@ -218,13 +254,15 @@ def write_part(array: Handle, key: Any, value: Any) -> None:
         if not _is_whole(key) or isinstance(value, Handle | bool | int | float):
             check_unrecorded(array)
         if isinstance(value, Handle) and modes.recorder.takes((value,), None):
-            modes.recorder.record_write(array, value, covers=_covers(key, array.shape))
+            modes.recorder.record_write(
+                array, value, covers=_covers(key, array.shape, array.has_scalars)
+            )
             return
     device, dtype, shape = array.context.device, array.storage.dtype, array.shape
     if _is_whole(key) and shape:
         array.assign(*fit(value, shape, dtype, device, "assignment to NDArray"))
         return
-    part = parse_index(key, shape)
+    part = parse_index(key, shape, array.has_scalars)
     new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)

@@ -7,6 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import jax
@@ -109,6 +110,17 @@ class NDArray(Viewed, Handle):
     def as_nd_ndarray(self) -> Self:
         """Returns the array itself."""
         return self
+
+    def as_np_ndarray(self) -> Any:
+        """Returns the same elements as an array of ``mx.np``, in the same graph."""
+        package = __name__.partition(".")[0]
+        return self.shown_as(import_module(f"{package}.numpy").ndarray)
+
+    def shown_as(self, cls: type[_Array]) -> _Array:
+        """Returns a handle of another class on the same elements, in the same graph."""
+        view = cls.from_storage(self.storage, self._offset, self._shape, self._context)
+        view.graph_entry = self.graph_entry
+        return view
 
     def tostype(self, stype: str) -> Self:
         """Returns a copy for ``stype`` 'default'; MXNetError (NotImplementedError) for sparse."""

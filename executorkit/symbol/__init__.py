@@ -4,6 +4,9 @@ Every operator is a function in here or in one of the modules ``contrib``, ``lin
 ``image`` and ``_internal``, made when it is first looked up.
 """
 
+from importlib import import_module
+from typing import Any
+
 from . import (
     _internal,
     contrib,
@@ -46,4 +49,11 @@ __all__ = [
     "zeros",
 ]  # fmt: skip
 
-__getattr__, __dir__ = symbol_module(globals(), "op")
+_get_operator, __dir__ = symbol_module(globals(), "op")
+
+
+def __getattr__(name: str) -> Any:
+    package = __name__.partition(".")[0]
+    if name == "np":
+        return import_module(f"{package}.numpy.symbolic")
+    return import_module(f"{package}.numpy_extension") if name == "npx" else _get_operator(name)

@@ -5,6 +5,8 @@ import numpy as _np
 from executorkit.symbol._symbol import Symbol
 from .op import *
 __all__ = ['Coverage', 'Group', 'Symbol', 'Variable', '_internal', 'arange', 'contrib', 'coverage', 'eye', 'full', 'histogram', 'hypot', 'image', 'linalg', 'linspace', 'load', 'load_json', 'maximum', 'minimum', 'ones', 'op', 'pow', 'power', 'random', 'sparse', 'split_v2', 'symbol', 'var', 'zeros']
+from importlib import import_module
+from typing import Any
 from . import _internal as _internal, contrib as contrib, image as image, linalg as linalg, op as op, random as random, sparse as sparse, symbol as symbol, symbol_view as symbol_view
 from ._coverage import Coverage as Coverage, coverage as coverage
 from ._symbol import Symbol as Symbol

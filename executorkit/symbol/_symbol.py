@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from importlib import import_module
 from typing import IO, Any, NoReturn
 
 from ..display import Viewed
@@ -272,6 +273,15 @@ class Symbol(PythonOperators, Viewed):
             replace.update(dict.fromkeys(targets, entry_of(value, key)))
         return replace
 
+    def as_nd_ndarray(self) -> Symbol:
+        """Returns the same outputs as a symbol of ``mx.sym``."""
+        return Symbol(self._heads)
+
+    def as_np_ndarray(self) -> Any:
+        """Returns the same outputs as a symbol of ``mx.sym.np``."""
+        package = __name__.partition(".")[0]
+        return import_module(f"{package}.numpy.symbolic").NumpySymbol(self._heads)
+
     def __copy__(self) -> Symbol:
         return Symbol(copy_graph(self._heads, topological_order(self._heads)))
 
@@ -352,8 +362,10 @@ def _from_json(text: str | bytes) -> Symbol:
 def call_operator(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Symbol:
-    """Calls ``mx.sym.<func_name>(*args, **kwargs)``."""
-    return Symbol(compose_call(op, func_name, args, kwargs))
+    """Calls ``mx.sym.<func_name>(*args, **kwargs)``; a symbol of ``mx.np`` gives one."""
+    classes = {type(x) for x in (*args, *kwargs.values()) if isinstance(x, Symbol)} - {Symbol}
+    cls = classes.pop() if classes else Symbol
+    return cls(compose_call(op, func_name, args, kwargs))
 
 
 for _name in (*OPERATOR_METHODS, "broadcast_to", "reshape"):

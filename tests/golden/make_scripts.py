@@ -45,6 +45,7 @@ SUBJECTS = {
     "modules": Subject("module_scripts", "modules.json"),
     "training_tools": Subject("training_scripts", "training_tools.json", "},"),
     "ndarray": Subject("ndarray_questions", "ndarray.json"),
+    "numpy": Subject("numpy_questions", "numpy.json"),
     "operators": Subject("operator_questions", "operators.json"),
     "small_names": Subject("small_name_questions", "small_names.json"),
 }

@@ -8,6 +8,7 @@ import numpy as np
 from ...context import Context
 from ...errors import BatchError, DataArgumentError
 from ...ndarray import NDArray, array, stack
+from ...ndarray.array_classes import as_new_arrays
 from ...ops.schema.attrs import DTYPE_NUMBERS
 from ._shared_memory import arena, shared_array
 
@@ -20,11 +21,11 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     [[1, 2], [0.5, 1.5]]
     """
     if isinstance(data[0], NDArray):
-        return stack(*data)
+        return as_new_arrays([stack(*data)])[0]
     if isinstance(data[0], tuple):
         return [default_batchify_fn(part) for part in zip(*data, strict=False)]
     values = _numbers(data)
-    return array(values, dtype=values.dtype)
+    return as_new_arrays([array(values, dtype=values.dtype)])[0]
 
 
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:

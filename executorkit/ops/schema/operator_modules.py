@@ -150,13 +150,12 @@ def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
 #: Patterns of names without an operator, and reasons. All other names of MXNet's registry are
 #: matched, and names of plugins and builds that are not in it too.
 _REASONS: tuple[tuple[str, str], ...] = (
-    (r"_np_|_npi_|_npx_|_backward_npi?_|.*_np_",
-        "NumPy interface (mx.np, mx.npx), no part of symbols"),
-    (r"_backward_|_broadcast_backward|_contrib_backward_|_split_v2_backward",
+    (r"_npi_insert_|_npi_share_memory$", "Python here: mx.np.insert, mx.np.shares_memory"),
+    (r"_npi_backward_|_npi_hsplit_backward$|.*_backward_np_|_backward_|_broadcast_backward|_contrib_backward_|_split_v2_backward",
         "gradient of another operator: JAX derives it"),
     (r"_contrib_dgl_|_contrib_edge_id$", "graph sampling on CSR matrices (DGL)"),
     (r"_sparse_", "sparse storage: arrays here are dense"),
-    (r"_cv|_imdecode$", "works on images on the host, on arrays only: mx.image"),
+    (r"_cv|_npi_cv|_imdecode$", "works on images on the host, on arrays only: mx.image"),
     (r"_TensorRT$|_contrib_tvm_|_tvm|_fused_op$|_FusedOp", "code generator of a GPU build"),
     (r"_NDArray$|_Native$", "holds pointers into the process that made it: see Custom"),
     (r"_CachedOp|_CrossDeviceCopy$|_CustomFunction$|_NoGradient$|_set_value$|_zeros_without_dtype$",
@@ -169,7 +168,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
 def unsupported_reason(name: str) -> str | None:
     """Returns the reason why an operator of MXNet is not supported, None if unknown.
 
-    >>> unsupported_reason("_npi_einsum")
-    'NumPy interface (mx.np, mx.npx), no part of symbols'
+    >>> unsupported_reason("_npi_share_memory")
+    'Python here: mx.np.insert, mx.np.shares_memory'
     """
     return next((reason for names, reason in _REASONS if re.match(names, name)), None)

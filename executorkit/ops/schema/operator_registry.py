@@ -17,6 +17,7 @@ import inspect
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -207,6 +208,8 @@ class OpDef:
 
 
 _OPS: dict[str, OpDef] = {}
+#: The operators of ``mx.np`` and ``mx.npx``, which are registered at the first look-up of one.
+NUMPY_OPS: dict[str, OpDef] = {}
 
 
 def _as_function(value: object) -> Callable[[Params], Any]:
@@ -235,6 +238,7 @@ def register(
     kind: Kind | None = None,
     file_format: FileFormat = FileFormat(),
     host: Callable[..., Any] | bool = False,
+    table: dict[str, OpDef] | None = None,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -283,6 +287,8 @@ def register(
         CPU; True if ``fn`` does so itself. For operators on data of ever-new shapes (images), for
         each of which a program would be traced. It gets the two words of a key as integers, and may
         return None to leave a call to ``fn``.
+    table
+        The names that it is added to: by default the operators of ``mx.nd`` and ``mx.sym``.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -326,17 +332,19 @@ def register(
             op = replace(op, in_place=replace(op, fn=in_place))
         if LABEL_FOR_GRADIENT in op.traits:
             op = replace(op, unlabeled=replace(op, _inputs=lambda p: (op.array_names[0],)))
+        names = _OPS if table is None else table
         for n in op.names:
-            if n in _OPS:
-                raise ValueError(f"operator {n!r} is already registered, as {_OPS[n].name}")
+            if n in names:
+                raise ValueError(f"operator {n!r} is already registered, as {names[n].name}")
         for n in op.names:
-            _OPS[n] = op
+            names[n] = op
         return fn
 
     return add
 
 
 def named(fn: F, name: str, doc: str) -> F:
+    """Returns the function itself, with a name and a docstring."""
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = doc.rstrip()
     return fn
@@ -381,14 +389,22 @@ def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
 
 def lookup(name: str) -> OpDef | None:
     """Returns the operator that MXNet calls ``name``, or None if it is not supported."""
-    return _OPS.get(name)
+    op = _OPS.get(name)
+    return numpy_ops().get(name) if op is None and name.startswith("_np") else op
 
 
 def all_ops() -> Iterator[OpDef]:
-    """Returns every registered operator once, in order of registration."""
+    """Returns every operator of ``mx.nd`` and ``mx.sym`` once, in order of registration."""
     return iter(dict.fromkeys(_OPS.values()))
 
 
 def all_names() -> Mapping[str, OpDef]:
-    """Returns every name under which an operator is found, aliases included."""
+    """Returns every name under which an operator of ``mx.nd`` and ``mx.sym`` is found, aliases
+    included."""
     return MappingProxyType(_OPS)
+
+
+def numpy_ops() -> Mapping[str, OpDef]:
+    """Returns every name under which an operator of ``mx.np`` and ``mx.npx`` is found."""
+    import_module(f"{__name__.partition('.')[0]}.ops.numpy")
+    return MappingProxyType(NUMPY_OPS)

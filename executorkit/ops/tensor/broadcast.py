@@ -18,7 +18,7 @@ from .binary_arithmetic import BINARY, BinaryFunction
 _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
 
 
-def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], Array]:
+def broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], Array]:
     def op(lhs: Array, rhs: Array) -> Array:
         if lhs.shape == rhs.shape:
             return rule.fn(lhs, rhs)
@@ -39,7 +39,7 @@ def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], A
     return named(op, name, doc)
 
 
-def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
+def infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
     # The result of partly known shapes: an unknown size against a larger one than 1 is that one or
     # 1, so the result has the larger one.
     lhs, rhs = s["lhs"], s["rhs"]
@@ -49,7 +49,7 @@ def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
     s.set("out0", [0 if {a, b} == {0, 1} else max(a, b) for a, b in pairs][::-1])
 
 
-def _broadcast(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+def broadcast_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     try:
         return (np.broadcast_shapes(*shapes),)
     except ValueError:
@@ -61,11 +61,11 @@ for _stem, _rule in BINARY.items():
     register(
         _name,
         *_ALIASES.get(_stem, ()),
-        infer_shape=_infer_broadcast_shape,
-        output_shapes=_broadcast,
+        infer_shape=infer_broadcast_shape,
+        output_shapes=broadcast_shapes,
         layout_rule=layout_elementwise,
         traits=_rule.traits,
-    )(_broadcast_op(_name, _rule))
+    )(broadcast_op(_name, _rule))
 
 
 def _stretch(where: str, data: Array, shape: tuple[int, ...]) -> Array:

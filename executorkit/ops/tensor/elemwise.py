@@ -227,7 +227,7 @@ _SCALAR_NAMES = {
 }
 
 
-def _infer_scalar_type(t: TypeFacts, p: Params) -> None:
+def infer_scalar_type(t: TypeFacts, p: Params) -> None:
     if p.is_int:
         t.same()
     elif t["data"] is not None:
@@ -236,7 +236,7 @@ def _infer_scalar_type(t: TypeFacts, p: Params) -> None:
         t.set("data", t["out0"])
 
 
-def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Array]:
+def scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Array]:
     def op(data: Array, *, scalar: float = 1.0, is_int: bool = True) -> Array:
         if not is_int and not is_floating(data):
             data = data.astype("float64")
@@ -253,21 +253,21 @@ def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Ar
 
 
 for (_stem, _first), _names in _SCALAR_NAMES.items():
-    _fn = _scalar_op(_names[0], BINARY[_stem], _first)
+    _fn = scalar_op(_names[0], BINARY[_stem], _first)
     # x / scalar divides the head gradient.
     _whole = {TRUNCATES_DERIVATIVE} if (_stem, _first) == ("div", False) else set()
     register(
         *_names,
         infer_shape=same_shapes,
         output_shapes=shape_of_data,
-        infer_type=_infer_scalar_type,
+        infer_type=infer_scalar_type,
         layout_rule=layout_elementwise,
         traits=BINARY[_stem].traits - _whole,
     )(_fn)
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
-    register(_name, infer_shape=same_shapes, infer_type=_infer_scalar_type)(
-        _scalar_op(_name, BINARY[_stem], False)
+    register(_name, infer_shape=same_shapes, infer_type=infer_scalar_type)(
+        scalar_op(_name, BINARY[_stem], False)
     )
 
 

@@ -31,7 +31,7 @@ from .ordering import argmax, argmin
 Reduction = Callable[[Array, tuple[int, ...]], Array]
 
 
-def _reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
+def reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
     # The axes to reduce, counted from the front; None or () means all.
     if not axis:
         return tuple(range(ndim))
@@ -109,7 +109,7 @@ def _ties(t: Array, out: Array, x: Array) -> Array:
 _TIES = "Every element that equals the result gets the whole head gradient."
 
 #: Operator name: (aliases, function, equation, remark).
-_REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
+REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
     "sum": (("sum_axis",), _sum, "Sum", "Narrow integers wrap."),
     "_square_sum": ((), lambda x, axes: _sum(x * x, axes), "Sum of squares",
                     "MXNet has it for row_sparse arrays only."),
@@ -146,7 +146,7 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
     def op(
         data: Array, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False
     ) -> Array:
-        axes = _reduced_axes(axis, data.ndim, exclude)
+        axes = reduced_axes(axis, data.ndim, exclude)
         return _restore_axes(fn(data, axes), axes, keepdims)
 
     doc = (
@@ -158,7 +158,7 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
     return named(op, name, doc)
 
 
-for _name, (_aliases, _fn, _equation, _remark) in _REDUCTIONS.items():
+for _name, (_aliases, _fn, _equation, _remark) in REDUCTIONS.items():
     register(_name, *_aliases)(_reduction(_name, _fn, _equation, _remark))
 
 
@@ -179,7 +179,7 @@ def norm(
     float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and x
     / out, the latter NaN where the norm is 0.
     """
-    axes = _reduced_axes(axis, data.ndim)
+    axes = reduced_axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
     x: Raw = data if is_floating(data) else data.astype(jnp.float32)
     if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
@@ -198,7 +198,7 @@ def moments(data: Array, *, axes: Shape | None = None, keepdims: bool = False):
     data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
     ``keepdims`` reduced axes stay with size 1.
     """
-    over = _reduced_axes(axes, data.ndim)
+    over = reduced_axes(axes, data.ndim)
     mean = _mean(data, over)
     moments = (mean, _mean(jnp.square(data - mean), over))
     return tuple(_restore_axes(x, over, keepdims) for x in moments)

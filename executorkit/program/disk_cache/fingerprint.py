@@ -27,7 +27,7 @@ from ...context import Device
 from ...errors import NotFingerprintableError
 from ...lowering import LoweredBody
 from ...ops import OpDef, Params
-from ...ops.schema.operator_registry import all_ops
+from ...ops.schema.operator_registry import NUMPY_OPS, all_ops
 from .._background_tasks import submit_after
 from .switch import disk_cache_enabled, remembered
 
@@ -87,7 +87,7 @@ def _array(value: Any) -> str:
 
 
 def _operator(op: OpDef) -> str:
-    if op not in _BUILT_IN:
+    if op not in _BUILT_IN and NUMPY_OPS.get(op.name) is not op:
         raise NotFingerprintableError(f"operator {op.name}")
     return f"operator {op.name}"
 
