@@ -42,6 +42,7 @@ SUBJECTS = {
     "examples": Subject("example_scripts", "examples.json", fused=False),
     "executor": Subject("executor_scripts", "executor.json", fused=False),
     "gluon": Subject("gluon_scripts", "gluon.json"),
+    "libraries": Subject("library_scripts", "library_scripts.json"),
     "modules": Subject("module_scripts", "modules.json"),
     "training_tools": Subject("training_scripts", "training_tools.json", "},"),
     "ndarray": Subject("ndarray_questions", "ndarray.json"),
