@@ -9,12 +9,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..errors import MXNetError
 from .unserved import is_name_of_package
 
 _PACKAGE = __name__.partition(".")[0]
 #: Folder of a module ``mxnet``, for processes that start with this one's ``sys.path``.
 _SPAWNED = str(Path(__file__).with_name("spawned"))
+
+#: Names that NumPy had when MXNet was current, and that libraries still read.
+_NUMPY_1 = {
+    "float": float, "int": int, "object": object, "str": str, "complex": complex, "unicode": str,
+    "float_": np.float64, "complex_": np.complex128, "bool8": np.bool_, "unicode_": np.str_,
+    "string_": np.bytes_, "Inf": np.inf, "Infinity": np.inf, "infty": np.inf, "PINF": np.inf,
+    "NINF": -np.inf, "NaN": np.nan, "product": np.prod, "cumproduct": np.cumprod,
+    "sometrue": np.any, "alltrue": np.all, "row_stack": np.vstack, "trapz": np.trapezoid,
+}  # fmt: skip
 
 
 class AliasedModules(MetaPathFinder, Loader):
@@ -55,8 +66,9 @@ def install_as_mxnet() -> None:
     """Makes ``import mxnet`` give executorkit, for scripts and libraries that stay as they are.
 
     ``mxnet`` and all its modules are executorkit's own objects: in this process, in its forks, and
-    in processes that ``multiprocessing`` starts afterwards. A second call changes nothing. Raises
-    RuntimeError (MXNetError) if another ``mxnet`` is imported already.
+    in processes that ``multiprocessing`` starts afterwards. NumPy gets back the names that MXNet's
+    libraries read and that it has dropped since (``np.float``, ``np.Inf``). A second call changes
+    nothing. Raises RuntimeError (MXNetError) if another ``mxnet`` is imported already.
     """
     package = sys.modules[_PACKAGE]
     imported = sys.modules.get("mxnet", package)
@@ -64,6 +76,8 @@ def install_as_mxnet() -> None:
         problem = f"another mxnet is imported already, from {getattr(imported, '__file__', None)}"
         raise MXNetError("install_as_mxnet", problem, hint="call it before import mxnet")
     _finder.alias = "mxnet"
+    for name, value in _NUMPY_1.items():
+        vars(np).setdefault(name, value)
     if _SPAWNED not in sys.path:
         sys.path.insert(1, _SPAWNED)
 

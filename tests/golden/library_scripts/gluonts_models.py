@@ -15,7 +15,7 @@ def _series() -> Any:
     from gluonts.dataset.common import ListDataset
 
     rows = [{"start": "2020-01-01", "target": np.sin(np.arange(48) / (2 + i))} for i in range(4)]
-    return ListDataset(rows, freq="H")
+    return ListDataset(rows, freq="D")
 
 
 def _trained(estimator: Any) -> Any:
@@ -50,7 +50,14 @@ def deepar(mx):
     from gluonts.model.deepar import DeepAREstimator
 
     return _trained(
-        DeepAREstimator(freq="H", prediction_length=6, num_cells=8, num_layers=1, trainer=_trainer())
+        DeepAREstimator(
+            freq="D",
+            prediction_length=6,
+            num_cells=8,
+            num_layers=1,
+            lags_seq=[1, 2, 7],
+            trainer=_trainer(),
+        )
     )
 
 
@@ -71,7 +78,12 @@ def transformer(mx):
 
     return _trained(
         TransformerEstimator(
-            freq="H", prediction_length=6, model_dim=8, num_heads=2, trainer=_trainer()
+            freq="D",
+            prediction_length=6,
+            model_dim=8,
+            num_heads=2,
+            lags_seq=[1, 2, 7],
+            trainer=_trainer(),
         )
     )
 
