@@ -9,17 +9,17 @@ import numpy as np
 
 #: Arguments of networks by the end of their names.
 _CLASSES = ["a", "b", "c"]
-#: Shapes of inputs by a part of the network's name, the first that fits; those tried first are small.
+#: Shapes of inputs by a part of the network's name, the first that fits; small ones come first.
 _SHAPES = (
     (("slowfast_16x8",), [(1, 3, 80, 64, 64)]),
     (("slowfast_8x8",), [(1, 3, 40, 64, 64)]),
     (("slowfast",), [(1, 3, 36, 64, 64)]),
-    (("c3d", "p3d", "r2plus1d", "i3d"), [(1, 3, 16, 64, 64), (1, 3, 16, 112, 112), (1, 3, 32, 224, 224)]),
+    (("c3d", "p3d", "r2plus1d", "i3d"), [(1, 3, 16, 64, 64), (1, 3, 16, 112, 112)]),
     (("ssd_300",), [(1, 3, 300, 300)]),
     (("ssd_512",), [(1, 3, 256, 256), (1, 3, 512, 512)]),
     (("rcnn",), [(1, 3, 128, 160), (1, 3, 384, 512)]),
-    (("icnet", "fastscnn", "citys", "psp", "deeplab", "danet", "fcn"), [(1, 3, 480, 480), (1, 3, 768, 768)]),
-    (("hrnet_w18_small_v1_s", "hrnet_w18_small_v2_s", "hrnet_w48_s"), [(1, 3, 480, 480), (1, 3, 64, 64)]),
+    (("icnet", "fastscnn", "citys", "psp", "deeplab", "danet", "fcn"), [(1, 3, 480, 480)]),
+    (("hrnet_w18_small_v1_s", "hrnet_w18_small_v2_s", "hrnet_w48_s"), [(1, 3, 480, 480)]),
     (("pose",), [(1, 3, 256, 192), (1, 3, 256, 256)]),
     (("monodepth2",), [(1, 3, 192, 640), (1, 6, 192, 640)]),
     (("yolo3", "center_net"), [(1, 3, 128, 128)]),

@@ -48,7 +48,7 @@ def ssd_step(mx):
     )
     _filled(mx, net, x)
     with mx.autograd.train_mode():
-        scores, _, anchors = net(x)
+        anchors = net(x)[2]
     generate = SSDTargetGenerator(negative_mining_ratio=-1)
     boxes, labels = (mx.nd.array(np.tile(a, (2, 1, 1))) for a in (4 * BOXES, IDS))
     ids, places, _ = generate(anchors, None, boxes, labels)
