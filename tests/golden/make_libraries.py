@@ -43,7 +43,11 @@ def main():
         if sys.argv[1:] or name not in answers:
             answers[name] = answer(name)
             print(name, str(answers[name])[:150], flush=True)
-            ANSWERS.write_text(json.dumps(answers, indent=0, sort_keys=True) + "\n")
+            if "error" in answers[name]:
+                del answers[name]
+                continue
+            rows = [f"{json.dumps(k)}:{json.dumps(answers[k])}" for k in sorted(answers)]
+            ANSWERS.write_text("{" + ",\n".join(rows) + "}\n")
 
 
 main()

@@ -15,7 +15,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
 import executorkit as mx
@@ -27,7 +29,10 @@ from executorkit._support import mxnet_alias
 def unaliased(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(mxnet_alias._finder, "alias", None)
+    numpy_names = set(vars(np))
     yield
+    for name in vars(np).keys() - numpy_names:
+        delattr(np, name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "mxnet"]:
         del sys.modules[name]
 
@@ -52,6 +57,15 @@ def test_every_module_is_the_same_object_under_both_names() -> None:
         assert original.__spec__ is spec
         assert spec is not None
         assert original.__name__ == spec.name == f"{parent}.{child}"
+
+
+@pytest.mark.usefixtures("aliased")
+def test_numpy_has_the_names_that_libraries_read() -> None:
+    numpy: Any = np
+    assert numpy.float is float
+    assert numpy.Inf == np.inf
+    assert np.array([1.5], dtype=numpy.float).dtype == np.float64
+    assert np.bool is np.bool_
 
 
 FORMS = """
