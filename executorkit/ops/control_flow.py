@@ -79,10 +79,11 @@ def foreach(
 ):
     """Applies a body to every slice along the first axis of its data, carrying states.
 
-    The arrays are the data to be sliced, (T, ...) each, then the first states, then other arrays
-    that the body reads; ``in_data_locs``, ``in_state_locs`` and ``remain_locs`` give their
-    positions among the body's variables. Returns the first ``num_out_data`` outputs of the body,
-    stacked to (T, ...), then the last states. Auxiliary states inside the body do not change.
+    The arrays are the data to be sliced, (T, ...) each (of (T,) slices are (1,)), then the first
+    states, then other arrays that the body reads; ``in_data_locs``, ``in_state_locs`` and
+    ``remain_locs`` give their positions among the body's variables. Returns the first
+    ``num_out_data`` outputs of the body, stacked to (T, ...), then the last states. Auxiliary
+    states inside the body do not change.
     """
     (body,) = bodies
     n_data, n_states = len(in_data_locs), len(in_state_locs)
@@ -98,7 +99,8 @@ def foreach(
         return (number + 1, out[num_out_data:]), out[:num_out_data]
 
     init = jnp.zeros((), jnp.int32), data[n_data : n_data + n_states]
-    (_, states), stacked = lax.scan(scan_body, init, data[:n_data])
+    sliced = [x.reshape(-1, 1) if x.ndim == 1 else x for x in data[:n_data]]
+    (_, states), stacked = lax.scan(scan_body, init, sliced)
     return (*stacked, *states)
 
 

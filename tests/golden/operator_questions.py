@@ -185,6 +185,13 @@ numpy(lambda: S.dot(a, b).infer_shape_partial(a=(-1, 3, 4), b=(4, 5)))
 numpy(lambda: S.sin(a).infer_shape_partial())
 """
 
+LOOPS = """
+o, t = S.contrib.foreach(lambda d, s: (d * s, s * 2), a, b); f(S.Group([o, t]), a=w, b=nd.ones(1))
+o, t = S.contrib.foreach(lambda d, s: (d, s + d), a, b); g(S.Group([o, t]), a=(4,))
+o, t = S.contrib.foreach(lambda d, s: (d, s + d), a, b); g(S.Group([o, t]), a=(4, 2))
+o, t = S.contrib.foreach(lambda d, s: (d, s + d), a, b); g(S.Group([o, t]), a=(4,), b=(2,))
+"""
+
 MIXED_PRECISION = """
 types(nd.amp_multicast(x, d, num_outputs=2))
 types(nd.amp_multicast(h, d, num_outputs=2))
@@ -200,6 +207,7 @@ THEMES = {
     "numbers of integers": NUMBERS_OF_INTEGERS,
     "open shapes": OPEN_SHAPES,
     "lengths of 0": LENGTHS_OF_0,
+    "loops": LOOPS,
     "mixed precision": MIXED_PRECISION,
 }
 

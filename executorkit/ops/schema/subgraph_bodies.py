@@ -50,12 +50,13 @@ def infer_subgraph_shapes(
     s: ShapeFacts, subgraph: SubgraphBody, names: Sequence[str], stepped: Sequence[str] = ()
 ) -> None:
     """Deduces the shapes of the node's inputs ``names`` from the subgraph, which sees ``stepped``
-    inputs without their first axis."""
-    inner = [s[name][1:] if name in stepped and s[name] else s[name] for name in names]
+    inputs without their first axis, those of one axis as (1,)."""
+    inner = [s[name][1:] or (1,) if name in stepped and s[name] else s[name] for name in names]
     length = next((s[name][0] for name in stepped if s[name] and s[name][0]), 0)
     for name, shape in zip(names, subgraph.shapes(inner), strict=True):
-        if shape is not None:
-            s.set(name, (length, *shape) if name in stepped else shape, because="the body needs it")
+        if shape is not None and name in stepped:
+            shape = (length, *shape) if s[name] is None or len(s[name]) > 1 else (length,)
+        s.set(name, shape, because="the body needs it")
 
 
 def infer_subgraph_types(
