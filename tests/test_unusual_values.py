@@ -295,3 +295,10 @@ def test_counts_of_metrics_and_iterators(value: Any) -> None:
     ]
     x = nd.arange(24).reshape((2, 3, 4))
     assert nd.moveaxis(x, np.array([0, 1]), [value, 0]).shape == (3, 4, 2)
+
+
+def test_no_request_of_gradients() -> None:
+    executor = (sym.var("x") * 2).simple_bind(mx.cpu(), grad_req=None, x=(2,))
+    assert executor.grad_arrays == [None]
+    with pytest.raises(mx.MXNetError, match="grad_req"):
+        (sym.var("x") * 2).bind(mx.cpu(), {"x": nd.ones(2)}, grad_req=None)

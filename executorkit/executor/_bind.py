@@ -145,7 +145,7 @@ def simple_bind(
         the device that it runs on.
     grad_req
         'write', 'add' or 'null', or a list or dict of these by argument. Every argument, data
-        included, gets a gradient unless 'null'.
+        included, gets a gradient unless 'null'. None is 'null'.
     type_dict
         types of arguments by name; by default inferred, else float32.
     stype_dict
@@ -207,7 +207,7 @@ def simple_bind(
     if ignored:
         text = explain("simple_bind", f"ignored: {ignored}", because="a shape is a tuple or a list")
         warnings.warn(text, UserWarning, stacklevel=2)
-    reqs = parse_grad_req(grad_req, graph.arg_names)
+    reqs = parse_grad_req("null" if grad_req is None else grad_req, graph.arg_names)
     contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
     arrays = _ArrayFactory(shared_arg_names or (), shared_exec, shared_buffer)
     args, grads = [], []
