@@ -25,7 +25,7 @@ from ._recorded_segment import RecordedSegment
 from ._tape_segment import Reached, RecordedValue, Status, TapeSegment
 
 #: A value that gradients start from, and its head gradient.
-Head = tuple[RecordedValue, Any]
+Head = tuple[RecordedValue, Raw]
 
 
 class Passed(NamedTuple):
@@ -36,7 +36,7 @@ class Passed(NamedTuple):
     possible.
     """
 
-    states: list[tuple[NDArray, Any]]
+    states: list[tuple[NDArray, Raw]]
     ends: list[Callable[[], None]]
     deferred: Callable[[], None] | None = None
 
@@ -96,7 +96,7 @@ def _backward(
     grads, passed = gradients(values, own, train_mode, retain_graph, defers=True)
     stored: list[tuple[Any, Any, bool]] = []
     # Variables may share an array.
-    contents: dict[Storage, Any] = {}
+    contents: dict[Storage, Raw] = {}
     for variable, value in grads.items():
         target = variable.grad
         new = _fitted(value, target)
@@ -287,7 +287,7 @@ def gradients(
     ``own`` are head gradients of variables. ``defers`` leaves the gradients of the earliest segment
     to its program where possible.
     """
-    states: list[tuple[NDArray, Any]] = []
+    states: list[tuple[NDArray, Raw]] = []
     ends: list[Callable[[], None]] = []
     deferred: Callable[[], None] | None = None
     uses_up = train_mode and not retain_graph
@@ -341,13 +341,13 @@ def _close(values: Sequence[Head]) -> None:
 
 
 def _reverse(
-    values: Sequence[tuple[RecordedValue, Any]],
+    values: Sequence[tuple[RecordedValue, Raw]],
     sums: dict[Variable, Raw],
-    of_segment: Callable[[TapeSegment, dict[int, Any]], Sequence[tuple[int, Any]]],
-    add_up: Callable[[Any, Any], Any],
-    is_left: Callable[[TapeSegment, dict[int, Any], dict[Variable, Raw]], bool] = lambda *_: False,
+    of_segment: Callable[[TapeSegment, dict[int, Raw]], Sequence[tuple[int, Raw]]],
+    add_up: Callable[[Raw, Raw], Raw],
+    is_left: Callable[[TapeSegment, dict[int, Raw], dict[Variable, Raw]], bool] = lambda *_: False,
 ) -> dict[Variable, Raw]:
-    waiting: dict[TapeSegment, dict[int, Any]] = {}
+    waiting: dict[TapeSegment, dict[int, Raw]] = {}
 
     def add(to: dict[Any, Raw], key: Hashable, value: Raw) -> None:
         to[key] = add_up(to[key], value) if key in to else value

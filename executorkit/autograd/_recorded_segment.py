@@ -44,7 +44,7 @@ from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _ENTRY, _HISTORY = attrgetter("graph_entry"), attrgetter("history")
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
-_NOTHING: Mapping[int, Any] = {}
+_NOTHING: Mapping[int, Raw] = {}
 _NO_SUMS: Mapping[Variable, Raw] = {}
 #: Placeholder (number, version, entry) of an array not read yet.
 _UNREAD = 0, -1, None
@@ -590,7 +590,7 @@ class RecordedSegment(TapeSegment):
 
     def _divided(
         self, plan: TracePlan | Split
-    ) -> tuple[RecordedStep | None, Mapping[int, Any], TracePlan]:
+    ) -> tuple[RecordedStep | None, Mapping[int, Raw], TracePlan]:
         first: RecordedStep | None = None
         computed: NumberedArrays = _NOTHING
         if isinstance(plan, Split):

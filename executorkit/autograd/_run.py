@@ -93,7 +93,7 @@ class BoundTrace(Runnable[Any]):
         self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
         self._accumulate = self.accumulate
         #: Gradients that later segments have given, which others are added to, by the target.
-        self._sums: Mapping[int, Any] = {}
+        self._sums: Mapping[int, Raw] = {}
         self.target_indices = dict(zip(map(id, targets), range(len(targets)), strict=True))
         self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
         self.lock = lock

@@ -12,9 +12,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .._support.annotations import NumberedArrays
+from .._support.annotations import NumberedArrays, Raw
 from ..arrays.storage import Storage
 from ..calls.recording import Variable
 from ..context import Context
@@ -58,8 +58,8 @@ LeafEntry = Variable | RecordedValue | None
 class Gradients(NamedTuple):
     """Gradients of leaves by position in the segment, and auxiliary states with new contents."""
 
-    leaves: Sequence[tuple[int, Any]]
-    states: Sequence[tuple[NDArray, Any]] = ()
+    leaves: Sequence[tuple[int, Raw]]
+    states: Sequence[tuple[NDArray, Raw]] = ()
 
 
 _numbers = itertools.count()

@@ -1,6 +1,7 @@
 """From a symbol to an ONNX model: operators translated in order; all refusals at once."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -229,7 +230,7 @@ def _check_inputs(inputs: Sequence[str], shapes: Mapping[str, Shape]) -> None:
         raise MissingParameterError("export to ONNX", problem, hint=hint)
 
 
-def _check_opset(library: Any, opset: int) -> None:
+def _check_opset(library: ModuleType, opset: int) -> None:
     newest = library.defs.onnx_opset_version()
     if not OPSET <= opset <= newest:
         problem = f"opset_version={opset}, expected {OPSET} to {newest}"

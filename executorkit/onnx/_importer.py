@@ -4,6 +4,7 @@ the reference implementation of ``onnx``; all refusals are reported together."""
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def import_model(
 
 
 class _Importer:
-    def __init__(self, library: Any, model: Any, opset: int, path: str) -> None:
+    def __init__(self, library: ModuleType, model: Any, opset: int, path: str) -> None:
         self.path = path
         self.library = library
         self.model = model
@@ -236,7 +237,7 @@ def _as_lengths(value: Imported | None) -> _Lengths | None:
     return None
 
 
-def _attributes(library: Any, node: Any) -> Mapping[str, Any]:
+def _attributes(library: ModuleType, node: Any) -> Mapping[str, Any]:
     values = {}
     for attribute in node.attribute:
         value = library.helper.get_attribute_value(attribute)
@@ -250,7 +251,7 @@ def _attributes(library: Any, node: Any) -> Mapping[str, Any]:
     return values
 
 
-def _shapes(library: Any, model: Any) -> dict[str, KnownShape]:
+def _shapes(library: ModuleType, model: Any) -> dict[str, KnownShape]:
     try:
         inferred = library.shape_inference.infer_shapes(model, data_prop=True)
     except Exception:  # inference is a help: unknown shapes are refused where they are needed

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ _ALIGNMENT = 4096
 
 
 def make_model(
-    library: Any,
+    library: ModuleType,
     draft: GraphDraft,
     inputs: Mapping[str, Value],
     outputs: Sequence[tuple[Value, Origins]],
@@ -70,7 +71,7 @@ def _described(helper: Any, value: Value, dims: Sequence[int | str | None]) -> A
     return helper.make_tensor_value_info(value.name, TYPE_NUMBERS[value.dtype], list(dims))
 
 
-def check(library: Any, model: Any) -> None:
+def check(library: ModuleType, model: Any) -> None:
     """Checks a model with ONNX's checker and shape inference (one too large for a file in
     :func:`save_model`). Raises :class:`UnknownOperatorError`."""
     if _parameter_bytes(model) >= _ONE_FILE:
@@ -124,7 +125,7 @@ def _aligned(tensors: Sequence[Any]) -> Iterator[bytes]:
         yield bytes(-len(tensor.raw_data) % _ALIGNMENT)
 
 
-def _without_parameters(library: Any, model: Any, left_out: set[str]) -> Any:
+def _without_parameters(library: ModuleType, model: Any, left_out: set[str]) -> Any:
     slim = library.ModelProto(
         ir_version=model.ir_version,
         producer_name=model.producer_name,

@@ -40,7 +40,7 @@ def _argument_names(locations: Sequence[int]) -> list[str]:
     return [f"arg{i}" for i in locations]
 
 
-def _node_key(key: Any, iteration: Any) -> Any:
+def _node_key(key: Raw, iteration: Raw) -> Any:
     return None if key is None else jax.random.fold_in(key, iteration)
 
 

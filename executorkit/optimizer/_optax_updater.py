@@ -42,7 +42,7 @@ class StatefulUpdate(Protocol):
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
-    ) -> tuple[Arrays, Any]: ...
+    ) -> tuple[Arrays, Tree]: ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class OptaxUpdate:
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
-    ) -> tuple[Arrays, Any]:
+    ) -> tuple[Arrays, Tree]:
         import optax
 
         params = dict(zip(self.names, weights, strict=True))

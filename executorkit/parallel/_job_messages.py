@@ -46,7 +46,7 @@ class Messages(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
+def messages_of(forms: tuple[tuple[int, Raw], ...], joins: bool) -> Messages:
     """Returns the layout of arrays of these sizes and dtypes; ``joins`` small ones in messages."""
     groups: dict[Hashable, list[int]] = {}
     alone, offsets = [], []

@@ -182,7 +182,7 @@ def step_offsets(
 
 def _joint_sums(
     late: LateUpdates, grads: Arrays, states: Arrays, flags: Raw, places: Arrays, job: JobReplicas
-) -> tuple[Arrays, Arrays, Any]:
+) -> tuple[Arrays, Arrays, Tree]:
     others: list[Raw] = []
 
     def sums_of(whole: Arrays) -> Arrays:

@@ -105,7 +105,7 @@ class ShardedUpdate:
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
-    ) -> tuple[Arrays, Any]:
+    ) -> tuple[Arrays, Tree]:
         grads = constrained_each(grads, self.weights)
         return self.update(weights, grads, state, hyperparams, key_data)
 

@@ -207,7 +207,7 @@ class _Late:
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
-    ) -> tuple[Arrays, Any]:
+    ) -> tuple[Arrays, Tree]:
         sharding = self.sharded.sharding
         own = [sharding.own_part(w) if sharding.shards(w) else w for w in weights]
         shapes = _operand_shapes(self.sharded, [w.shape for w in weights])

@@ -27,7 +27,7 @@ class UpdateFunction(Protocol):
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
-    ) -> tuple[Arrays, Any]: ...
+    ) -> tuple[Arrays, Tree]: ...
 
 
 class UpdateSpec(NamedTuple):

@@ -48,7 +48,7 @@ class LossScaledUpdate:
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
-    ) -> tuple[Arrays, Any]:
+    ) -> tuple[Arrays, Tree]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]
         new, inner, finite = update_if_finite(

@@ -65,10 +65,10 @@ class LoopBodyTracer:
     def _iterate(
         self,
         constants: Constants,
-        carry: list[list[Any]],
+        carry: list[list[Raw]],
         xs: Any,
-        perturb: Callable[[int, Any], Any],
-    ) -> tuple[list[list[Any]], list[Any]]:
+        perturb: Callable[[int, Raw], Raw],
+    ) -> tuple[list[list[Raw]], list[Raw]]:
         varying, keys = xs
         results: list[Operands] = []
         carried = {key: values[0] for key, values in zip(self.carries, carry, strict=True)}

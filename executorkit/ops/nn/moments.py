@@ -5,14 +5,13 @@ In a program mapped over devices, statistics may run over all devices (:func:`ma
 """
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ..._support.annotations import Operands, Tree
+from ..._support.annotations import Operands, Raw, Tree
 from ..tensor.derivatives import delay_residuals
 from ..tensor.reverse_rules import with_vjp
 
@@ -142,7 +141,7 @@ def _batch_normalize_tangent(
     return sum(terms[1:], terms[0]), None, None
 
 
-def _affine_tangents(y: Array, d_gamma: Any, d_beta: Any) -> list[Array]:
+def _affine_tangents(y: Array, d_gamma: Raw, d_beta: Raw) -> list[Array]:
     terms = [] if d_gamma is None else [d_gamma * y]
     return terms if d_beta is None else [*terms, jnp.broadcast_to(d_beta, y.shape)]
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.typing import DTypeLike
 
-from ..._support.annotations import Attrs, Operands
+from ..._support.annotations import Attrs, Operands, Raw
 from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
@@ -64,16 +64,16 @@ def _typed(t: TypeFacts, p: Params) -> None:
 
 
 def _register_samplers(stem: str, d: DistributionSampler) -> None:
-    def of_shape(_: tuple[object, ...], attrs: Attrs, key: Any) -> Array:
+    def of_shape(_: tuple[object, ...], attrs: Attrs, key: Raw) -> Array:
         shape, dtype = attrs["shape"], attrs["dtype"] or "float32"
         shape = (1,) if shape is None else shape
         return _draw_with_scalars(d, f"_random_{stem}", key, shape, dtype, attrs)
 
-    def like(arrays: tuple[Array, ...], attrs: Attrs, key: Any) -> Array:
+    def like(arrays: tuple[Array, ...], attrs: Attrs, key: Raw) -> Array:
         (data,) = arrays
         return _draw_with_scalars(d, f"_random_{stem}_like", key, data.shape, data.dtype, attrs)
 
-    def sample(arrays: Operands, attrs: Attrs, key: Any) -> Array:
+    def sample(arrays: Operands, attrs: Attrs, key: Raw) -> Array:
         shape = attrs["shape"]
         values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
         return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)

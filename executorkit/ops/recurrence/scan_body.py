@@ -30,7 +30,7 @@ class ScanBody(NamedTuple):
     computes its i-th product by ``product(i, inputs)``, so that the backward pass can perturb the
     result. ``non_product_constants`` are the constants read outside of products."""
 
-    call: Callable[[Constants, Any, Any, Callable[[int, Any], Any]], tuple[Any, Any]]
+    call: Callable[[Constants, Tree, Tree, Callable[[int, Raw], Raw]], tuple[Tree, Tree]]
     products: Sequence[ScanProduct]
     non_product_constants: Sequence[int] = ()
 
@@ -40,7 +40,7 @@ class ScanBody(NamedTuple):
         )
 
 
-def materialize(tree: object) -> Any:
+def materialize(tree: object) -> Tree:
     """Returns the arrays, computed before anything that reads them. XLA's CPU backend would read a
     slice of a stack's row (a gate) element by element where it is needed: seven times the time for
     the activations of a cell. It cannot compile barriers in loops that it considers small (that

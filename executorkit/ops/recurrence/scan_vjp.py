@@ -32,7 +32,7 @@ class ScanResiduals:
     __slots__ = ("arrays", "scan")
 
     def __init__(
-        self, arrays: tuple[Constants, list[Any], list[Any]], scan: LinearizedScan
+        self, arrays: tuple[Constants, list[Raw], list[Raw]], scan: LinearizedScan
     ) -> None:
         self.arrays = arrays
         self.scan = scan
@@ -143,7 +143,7 @@ class LinearizedScan:
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
 
-        def iteration(carry: list[Any], x: list[Any]) -> Any:
+        def iteration(carry: list[Raw], x: list[Raw]) -> Tree:
             results = run(*shared, *carry, *materialize(x))
             return results[: self._n_carry], (
                 results[self._n_carry : self._n_results],
@@ -178,7 +178,7 @@ class LinearizedScan:
             sources = [arrays[kind][number] for kind, number in self._sources]
             return [sources[i] for i in self._positions]
 
-        def iteration(sums: Tree, rows: object) -> Any:
+        def iteration(sums: Tree, rows: object) -> Tree:
             d_carry, d_constants = sums
             d_y, x, row_residuals = materialize(rows)
             leaves = residuals(x, row_residuals)[n_product_inputs:]
@@ -210,12 +210,12 @@ class LinearizedScan:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _perturbed(apply: Function, constants: Constants, inputs: Tree, zero: object) -> Any:
+def _perturbed(apply: Function, constants: Constants, inputs: Tree, zero: object) -> Tree:
     # The gradient of the result goes to the inputs and to ``zero``.
     return apply(constants, inputs)
 
 
-def _perturbed_fwd(apply: Any, constants: Constants, inputs: object, zero: object) -> Any:
+def _perturbed_fwd(apply: Any, constants: Constants, inputs: object, zero: object) -> Tree:
     untransposed = {n: x for n, x in constants.items() if n >= 0}
     return apply(constants, inputs), jax.vjp(partial(apply, untransposed), inputs)[1]
 
@@ -227,7 +227,7 @@ def _constant_gradients(
     product: ScanProduct, constants: Constants, inputs: Tree, gradient: Raw
 ) -> Tree:
     # Of all iterations at once: products are linear in their constants.
-    def results(variable: Constants) -> Any:
+    def results(variable: Constants) -> Tree:
         return jax.vmap(lambda inputs: product.apply({**constants, **variable}, inputs))(inputs)
 
     floating = {n: constants[n] for n in product.numbers if _is_floating(constants[n])}
@@ -243,7 +243,7 @@ def _is_floating(x: Raw) -> bool:
 
 
 def deduplicated_scan(
-    body: Callable[[Any, Any], tuple[Any, list[Any]]],
+    body: Callable[[Tree, Tree], tuple[Tree, list[Raw]]],
     init: Tree,
     xs: object,
     length: int,

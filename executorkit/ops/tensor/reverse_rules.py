@@ -23,7 +23,7 @@ from ...jax_internals import Primitive
 from ..tracing import varying_axes, varying_over, without_rules
 
 #: ``forward(*arguments) -> (out, residuals)``.
-Forward = Callable[..., tuple[Any, Any]]
+Forward = Callable[..., tuple[Tree, Tree]]
 #: ``backward(residuals, cotangents of out) -> a cotangent for each argument, or None``.
 Backward = Callable[..., Sequence[Any]]
 #: ``tangent(residuals, tangents) -> tangents of out``, linear in the tangents.
@@ -62,8 +62,8 @@ def with_vjp(
 
 
 def linear_with_transpose(
-    fn: Callable[[Any], Any], transpose: Callable[[Any], Any]
-) -> Callable[[Any], Any]:
+    fn: Callable[[Raw], Raw], transpose: Callable[[Raw], Raw]
+) -> Callable[[Raw], Raw]:
     return with_vjp(
         fn,
         lambda x: (fn(x), None),
@@ -82,7 +82,7 @@ def linear_in_first(fn: Function, backward: Backward) -> Function:
 
 
 def bilinear_tangent(
-    product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Arrays
+    product: Callable[[Raw, Raw], Raw], residuals: tuple[Tree, Tree], tangents: Arrays
 ) -> Tree:
     (a, b), (da, db) = residuals, tangents
     if da is None or db is None:
@@ -207,7 +207,7 @@ linear_map_p = Primitive("executorkit_linear_map")
 linear_map_p.multiple_results = True
 
 
-def _run(*arrays: Raw, linear_map: Any, n_residuals: int, avals: Any) -> list[Raw]:
+def _run(*arrays: Raw, linear_map: Any, n_residuals: int, avals: Tree) -> list[Raw]:
     return linear_map.tangents(arrays[:n_residuals], arrays[n_residuals:])
 
 
@@ -231,7 +231,7 @@ def _jvp(
 
 
 def _transpose(
-    cotangents: Sequence[Array], *arrays: Array, linear_map: Any, n_residuals: int, avals: Any
+    cotangents: Sequence[Array], *arrays: Array, linear_map: Any, n_residuals: int, avals: Tree
 ) -> list[Raw]:
     heads = [
         jnp.zeros(aval.shape, aval.dtype) if isinstance(ct, ad.Zero) else ct
@@ -263,8 +263,8 @@ def _batch(
     *,
     linear_map: Any,
     n_residuals: int,
-    avals: Any,
-) -> tuple[list[Any], list[int]]:
+    avals: Tree,
+) -> tuple[list[Raw], list[int]]:
     size = next(x.shape[axis] for x, axis in zip(arrays, axes, strict=True) if axis is not None)
     tangents = [
         jnp.broadcast_to(x, (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)

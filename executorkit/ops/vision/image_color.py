@@ -35,7 +35,7 @@ IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.583
 _PART_PIXELS = 8192
 
 
-def _apply_in_float(change: Function, data: Any, *arguments: object) -> Tree:
+def _apply_in_float(change: Function, data: Raw, *arguments: object) -> Tree:
     # Images are JAX's or NumPy's, here and below.
     check_image(data)
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
@@ -77,7 +77,7 @@ def _saturation(x: Array, alpha: Array) -> Array:
     return _plus_per_channel(x * alpha, (1 - alpha) * gray)
 
 
-def _plus_per_channel(x: object, part: Any) -> Any:
+def _plus_per_channel(x: object, part: Raw) -> Tree:
     # NumPy is given one channel at a time: it takes ten times as long for the short axis.
     if not isinstance(x, np.ndarray):
         return x + part
@@ -86,7 +86,7 @@ def _plus_per_channel(x: object, part: Any) -> Any:
     return x
 
 
-def _hue(x: Raw, alpha: Any) -> Tree:
+def _hue(x: Raw, alpha: Raw) -> Tree:
     if x.shape[-1] != 3:
         return x
     if isinstance(x, np.ndarray):
@@ -101,7 +101,7 @@ def _hue(x: Raw, alpha: Any) -> Tree:
     return jnp.stack(_turned(jnp, [x[..., i] for i in range(3)], alpha), -1)
 
 
-def _turned(xp: Any, planes: Any, alpha: Any) -> list[Raw]:
+def _turned(xp: Any, planes: Raw, alpha: Raw) -> list[Raw]:
     red, green, blue = planes
     high = xp.maximum(xp.maximum(red, green), blue)
     low = xp.minimum(xp.minimum(red, green), blue)
@@ -112,7 +112,7 @@ def _turned(xp: Any, planes: Any, alpha: Any) -> list[Raw]:
     turned = 2 * sixth + 12 * alpha
     middle, half = (high + low) / 2, chroma / 2
 
-    def channel(n: int) -> Any:
+    def channel(n: int) -> Tree:
         k = n + turned
         k = k - 12 * xp.floor(k / 12)
         return middle - half * xp.clip(xp.minimum(k - 3, 9 - k), -1, 1)
@@ -178,8 +178,8 @@ def _jitter_steps(
 
 @_on_host
 def _jitter_on_host(
-    data: Any, *, brightness: float, contrast: float, saturation: float, hue: float, key: Words
-) -> Any:
+    data: Raw, *, brightness: float, contrast: float, saturation: float, hue: float, key: Words
+) -> Tree:
     permutation, *keys = split(key, 5)
     steps = _jitter_steps((brightness, contrast, saturation, hue), keys)
     check_image(data)

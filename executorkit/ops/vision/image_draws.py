@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..._support.annotations import Raw, Tree
 from ...jaxpr_interpreter import hash_words
 
 #: The two words of a key in the host's memory.
@@ -19,17 +20,17 @@ Words = tuple[int, int]
 _NORMAL = NormalDist()
 
 
-def uniform(key: Any, low: float, high: float) -> Any:
+def uniform(key: Raw, low: float, high: float) -> Tree:
     if isinstance(key, tuple):
         return _uniform(key, 0, low, high)
     return jax.random.uniform(key, (), jnp.float32, low, high)
 
 
-def coin(key: Any) -> Any:
+def coin(key: Raw) -> Tree:
     return hash_words(key, 0)[0] < 1 << 31 if isinstance(key, tuple) else jax.random.bernoulli(key)
 
 
-def normals(key: Any, count: int) -> Any:
+def normals(key: Raw, count: int) -> Tree:
     if not isinstance(key, tuple):
         return jax.random.normal(key, (count,), jnp.float32)
     above = np.nextafter(np.float32(-1), np.float32(0))
@@ -37,7 +38,7 @@ def normals(key: Any, count: int) -> Any:
     return np.array([_NORMAL.inv_cdf(part) for part in parts], np.float32)
 
 
-def split(key: Any, count: int) -> Any:
+def split(key: Raw, count: int) -> Tree:
     if isinstance(key, tuple):
         return [hash_words(key, i) for i in range(count)]
     return jax.random.split(key, count)

@@ -6,12 +6,12 @@ there, by NumPy and OpenCV.
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..._support.annotations import Raw, Tree
 from ...errors import AttributeValueError, DTypeError, ShapeError
 from ...opencv import flip_image, has_opencv, resize_image
 from ..schema.attrs import Floats, Key, Shape
@@ -21,7 +21,7 @@ from ..tensor.binary_arithmetic import through_float
 from .image_draws import Words, coin
 
 
-def check_image(data: Any, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
+def check_image(data: Raw, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
     """Raises a :class:`ShapeError` unless data is an image or a batch, of 1, 3 or any channels."""
     if data.ndim not in ranks:
         batch = " or (N, height, width, channels)" if 4 in ranks else ""
@@ -68,7 +68,7 @@ def to_tensor(data: Array):
     return image.astype("float32") / 255
 
 
-def _normalize_on_host(data: Any, **attrs: Floats) -> Any:
+def _normalize_on_host(data: Raw, **attrs: Floats) -> Tree:
     return normalize(data, **attrs) if data.dtype in (np.float32, np.float64) else None
 
 
@@ -259,7 +259,7 @@ def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: i
     return _resize_by_taps(data, height, width, interp)
 
 
-def _new_size(data: Any, size: Shape, keep_ratio: bool, interp: int) -> tuple[int, int]:
+def _new_size(data: Raw, size: Shape, keep_ratio: bool, interp: int) -> tuple[int, int]:
     check_image(data, (3, 4), any_channels=True)
     if len(size) not in (1, 2) or min(size) < 1:
         raise AttributeValueError(f"size={size}, expected one or two positive numbers")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax import Array, lax
 
+from ...._support.annotations import Raw
 from ...schema.attrs import Shape
 
 
@@ -41,7 +42,7 @@ def as_unsigned(index: Array) -> Array:
     return lax.convert_element_type(index, np.uint32)
 
 
-def kernel_offset(number: Any, width: int, dilation: Sequence[int]) -> tuple[Array, Array]:
+def kernel_offset(number: Raw, width: int, dilation: Sequence[int]) -> tuple[Array, Array]:
     number = as_unsigned(number)
     down, along = lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width))
     return down * np.uint32(dilation[0]), along * np.uint32(dilation[1])

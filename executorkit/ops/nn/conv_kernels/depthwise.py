@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ...._support.annotations import Raw
 from ...schema.attrs import Shape
 from ...tracing import varying_as
 from .conv_dims import ConvDims
@@ -72,7 +73,7 @@ def _sum_of_products(
     return reduce(lax.add, terms)
 
 
-def _product_aval(data: Any, factors: object, *, out: Shape, channels: int, **_: object) -> Any:
+def _product_aval(data: Raw, factors: object, *, out: Shape, channels: int, **_: object) -> Any:
     sizes = iter(out)
     kept = (0, channels)
     shape = tuple(n if i in kept else next(sizes) for i, n in enumerate(data.shape))

@@ -30,12 +30,12 @@ The gradient of the result is (N, H', W', F), weight (F, kernel..., C), data (N,
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ...._support.annotations import Raw
 from ...schema.attrs import Shape
 from ...tracing import is_known, varying_as
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
@@ -66,7 +66,7 @@ def _shifted_matmuls(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> A
     flat_g, elements = g.reshape(-1, filters), weight.reshape(filters, -1, channels)
     span = (n, rows, columns, channels)
 
-    def add_element(number: Any, total: Array) -> Array:
+    def add_element(number: Raw, total: Array) -> Array:
         element = lax.dynamic_slice(elements, (_0, as_unsigned(number), _0), (filters, 1, channels))
         element = element.reshape(filters, channels)
         product = lax.dot_general(
@@ -104,7 +104,7 @@ def _columns(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
     blocks = columns + (width - 1) // along
     covered = (rows - 1) * down + height, blocks * along
 
-    def add_row(number: Any, total: Array) -> Array:
+    def add_row(number: Raw, total: Array) -> Array:
         number = as_unsigned(number)
         g_row = lax.dynamic_slice(g, (_0, number, _0, _0), (n, 1, columns, filters))
         parts = lax.dot_general(

@@ -34,12 +34,12 @@ serve as further images. Measured on one core, 3 channels:
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ...._support.annotations import Raw
 from ...schema.attrs import Shape
 from ...tracing import is_known, varying_as
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
@@ -89,10 +89,10 @@ def _im2col(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     g = jnp.pad(g, [(0, 0), (0, iterations * block - rows), (0, 0), (0, 0)])
     span = (n, (block - 1) * row_stride + 1, (columns - 1) * column_stride + 1, channels)
 
-    def add_block(number: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+    def add_block(number: Raw, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         first = as_unsigned(number) * np.uint32(block)
 
-        def copy_element(k: Any, patches: Array) -> Array:
+        def copy_element(k: Raw, patches: Array) -> Array:
             down, along = kernel_offset(k, width, dims.dilation)
             start = (_0, first * np.uint32(row_stride) + down, along, _0)
             part = lax.dynamic_slice(data, start, span)
