@@ -63,12 +63,12 @@ LINE_BUDGETS = {
     "executor": 3115, "executorkit": 3570, "export": 728, "gluon": 12535, "image": 2094,
     "initializer": 673, "inspection": 669, "io": 2949, "jaxpr_interpreter": 2827, "jaxprs": 622,
     "kvstore": 801, "lowering": 4465, "metric": 1330, "model": 1051, "module": 3117, "ndarray":
-    3084, "notebook": 300, "numpy": 1897, "numpy_extension": 123, "onnx": 4466, "ops": 18009,
-    "optimizer": 3295, "parallel": 3975, "processes": 988, "profiler": 883, "program": 6325,
+    3084, "notebook": 300, "numpy": 1897, "numpy_extension": 123, "onnx": 4469, "ops": 18010,
+    "optimizer": 3295, "parallel": 3975, "processes": 988, "profiler": 883, "program": 6317,
     "rnn": 1253, "symbol": 2931, "test_utils": 1419, "training": 939, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 104_645
+TOTAL_LINES = 104_641
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

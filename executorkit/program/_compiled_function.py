@@ -154,7 +154,6 @@ class CompiledFunction:
 
     @property
     def seconds(self) -> float:
-        """Seconds of tracing, lowering and compiling, or loading."""
         return self.log.seconds
 
     @property

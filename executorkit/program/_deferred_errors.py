@@ -39,7 +39,6 @@ class _Outcome:
         return not self.is_open
 
     def take_error(self) -> MXNetError | None:
-        """Waits for the run; returns its error, once."""
         if not self.is_open:
             return None
         self.is_open = False

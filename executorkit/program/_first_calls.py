@@ -293,9 +293,8 @@ class FirstCalls:
     def _planned(
         self, args: Arrays, leaves: Arrays, interpret: bool | None
     ) -> tuple[InterpretedFunction | None, bool]:
-        """Returns the plan of calls with such arguments, and whether it is one of those for any
-        sizes. None where they cannot be interpreted, or their program is on disk, and loaded
-        now."""
+        """Returns the plan of calls with such arguments, and whether it is for any sizes. None
+        where they cannot be interpreted, or their program is on disk, and loaded now."""
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
             return None, False
@@ -357,9 +356,8 @@ class FirstCalls:
         self, plans: GeneralPlans, args: Arrays, leaves: Arrays,
         sizes: tuple[int, ...],
     ) -> tuple[Plan, Any] | None:  # fmt: skip
-        """Returns the plan and the structure of the results from a trace for any sizes; None
-        without one. Traces the function with symbols for the sizes that differ from the first
-        call's."""
+        """Returns the plan and the structure of the results from a trace with symbols for the sizes
+        that differ from the first call's; None without one."""
         static = self._static
 
         def make(symbolic: SymbolicSizes) -> tuple[GeneralPlan, Any]:

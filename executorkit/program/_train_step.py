@@ -17,13 +17,9 @@ REPLICATED_ARGS = (6, 7)
 
 class UpdateFunction(Protocol):
     """New weights from gradients: a pure function, hashable, so that equal ones share programs.
-
-    An update with a method ``loss_scale(state)`` gets gradients of losses multiplied by that
-    number.
-
+    With a method ``loss_scale(state)`` it gets gradients of losses times that number.
     ``hyperparams`` is a vector of float64, the host's part of the update (learning rates);
-    ``key_data`` is the data of a PRNG key, or None where the update does not draw.
-    """
+    ``key_data`` is the data of a PRNG key, or None where the update does not draw."""
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Tree, hyperparams: Raw, key_data: Raw
