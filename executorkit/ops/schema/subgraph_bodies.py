@@ -50,7 +50,7 @@ def infer_subgraph_shapes(
     s: ShapeFacts, subgraph: SubgraphBody, names: Sequence[str], stepped: Sequence[str] = ()
 ) -> None:
     """Deduces the shapes of the node's inputs ``names`` from the subgraph, which sees ``stepped``
-    inputs without their first axis, those of one axis as (1,)."""
+    inputs without their first axis, vectors as (1,)."""
     inner = [s[name][1:] or (1,) if name in stepped and s[name] else s[name] for name in names]
     length = next((s[name][0] for name in stepped if s[name] and s[name][0]), 0)
     for name, shape in zip(names, subgraph.shapes(inner), strict=True):
