@@ -40,7 +40,8 @@ def write_atomically(
     kind (a pipe, ``/dev/stdout``), and a file that the program holds open for writing, such as a
     ``NamedTemporaryFile``.
 
-    Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
+    Raises :class:`FileAccessError` if writing fails; the old file is then unchanged, unless it is
+    written directly.
     """
     path = path_text(path)
     if "\0" in path:
