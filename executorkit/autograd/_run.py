@@ -171,8 +171,7 @@ class RecordedStep(PendingStep):
     def vjp(
         self, heads: NumberedArrays
     ) -> tuple[list[tuple[int, Raw]], list[tuple[int, NDArray, Raw]]]:
-        """Returns gradients of leaves and new auxiliary states, both by position, for head
-        gradients by number. Stores only outputs."""
+        """Returns gradients of leaves and new auxiliary states by position; stores only outputs."""
         run, program = self.runnable, self.runnable.program
         with run.lock:
             self.force()

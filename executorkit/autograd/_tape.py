@@ -121,8 +121,7 @@ def record(
 def _with_numbers(
     resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: Operands
 ) -> tuple[ResolvedCall, Sequence[Handle], NumberUses | None]:
-    """Returns a call with its arrays and numbers; numbers that change between steps are inputs, so
-    that they cause no new program."""
+    """Returns a call, arrays and numbers; numbers that change between steps become inputs."""
     if any(number.__class__ is not float for number in numbers):
         return resolved.with_numbers(numbers), arrays, None
     context = arrays[0].context
@@ -226,8 +225,7 @@ def record_graph(
 
 
 def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence[Handle]) -> None:
-    """Writes results into arrays and lets them belong to the graph: a part of an array as a view,
-    so that the array itself does not."""
+    """Writes results into arrays, which belong to the graph then; a part of one as a view."""
     if not targets:
         return
     kinds = [(x.shape, x.storage.dtype) for x in results]

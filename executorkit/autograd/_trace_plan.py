@@ -122,8 +122,7 @@ def plan_of(
 
 
 def serves_any_sizes(trace: CallTrace) -> bool:
-    """Returns whether the programs of the same calls on arrays of other sizes are traced for all
-    sizes."""
+    """Returns whether programs of these calls on other sizes are traced for all sizes."""
     plans = [p for p in trace.pattern.plans if isinstance(p, TracePlan)]
     return any(plan.program.serves_any_sizes for plan in plans)
 

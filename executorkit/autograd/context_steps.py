@@ -178,8 +178,7 @@ def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
 
 
 def _is_untouched(step: Any) -> bool:
-    """Returns whether a step's gradients wait for the program of a whole trace, replace the former
-    ones, and have not been read."""
+    """Returns whether a step's gradients wait for a whole trace, replace others and are unread."""
     if step.__class__ is not PartedStep or step.trace is None:
         return False
     state = step.state

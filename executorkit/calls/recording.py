@@ -105,8 +105,7 @@ class Recorder(Protocol):
     def record_graph(
         self, call: Any, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
     ) -> list[Raw]:
-        """Records a graph's calls and returns their pending outputs. Calls ``check`` first for
-        arrays of shapes and dtypes that may be new."""
+        """Records a graph's calls, new shapes after ``check``; returns the pending outputs."""
         ...
 
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:

@@ -169,8 +169,7 @@ def check_inputs(op: OpDef, p: Params, arrays: Arrays) -> None:
 def output_types(
     resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
 ) -> tuple[ArrayType, ...]:
-    """Returns shapes and dtypes of visible outputs; MXNetError for inputs that do not fit. ``op``
-    is the operator in its mode."""
+    """Returns shapes and dtypes of visible outputs; MXNetError for inputs that do not fit."""
     avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
     check_inputs(op, resolved.params, avals)
     with call_errors(op, resolved.params, avals):

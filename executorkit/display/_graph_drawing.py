@@ -228,8 +228,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class BlockFold:
-    """A block of nodes that unfolds in its place; its text leaves out ``unread`` parts. ``follows``
-    if it reads the part above it."""
+    """A block of nodes that unfolds, without ``unread`` parts as text. ``follows`` a part above."""
 
     title: str
     words: str

@@ -280,8 +280,7 @@ def _html(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; ``right``: right-aligned columns, ``footer``: a last row. The text form has at
-    most ``most_lines`` rows."""
+    """Rows of cells with a ``footer``; ``right`` columns align right; ``most_lines`` as text."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]

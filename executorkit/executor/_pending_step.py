@@ -409,8 +409,7 @@ class PendingStep(UpdatableStep):
         return tuple(targets) if self.state is state else None
 
     def withdraw(self) -> None:
-        """Gives up unfinished work: all is as before the step, unless an update has run in its
-        program; then everything is stored."""
+        """Gives up unfinished work; if an update has run in its program, stores everything."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Storing):

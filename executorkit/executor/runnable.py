@@ -115,8 +115,7 @@ class Runnable(ABC, Generic[Value]):
 
     @in_x64
     def final_gradients(self, grads: Arrays) -> Arrays:
-        """Returns the gradients; an array that is the target of several arguments has its final
-        contents in each position."""
+        """Returns the gradients, with final contents in each place of a repeated target."""
         targets = self.gradient_targets
         final: dict[int, Raw] = {}
         for k, (target, grad) in enumerate(zip(targets, grads, strict=True)):

@@ -91,8 +91,7 @@ class _Planner:
         )
 
     def plan(self, avals: Sequence[Aval], call_of: Callable[[int], Call]) -> Plan:
-        """Returns the plan for values of these shapes; ``call_of`` gives the call of the equation
-        of a number."""
+        """Returns the plan for values of these shapes; ``call_of`` gives an equation's call."""
         flat, results = self._flat, self._results
         sizes = [math.prod(aval.shape) for aval in avals]
         n_bytes = [size * aval.dtype.itemsize for size, aval in zip(sizes, avals, strict=True)]

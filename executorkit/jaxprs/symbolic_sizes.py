@@ -37,15 +37,11 @@ def is_symbolic(value: Any) -> bool:
 
 
 class SymbolicSizes(NamedTuple):
-    """The sizes of all axes of some arrays, in a row.
+    """The sizes of all axes of some arrays, in a row."""
 
-    sizes
-        a number or a symbol for each axis.
-    axes
-        the first axis of each symbol.
-    """
-
+    #: A number or a symbol for each axis.
     sizes: tuple[Size, ...]
+    #: The first axis of each symbol.
     axes: tuple[int, ...]
 
     @staticmethod

@@ -127,8 +127,7 @@ def _optimized(heads: Heads, disabled_names: frozenset[str]) -> Heads:
 
 
 def with_merged_heads(heads: Heads) -> Heads:
-    """Returns :func:`optimized` heads as MXNet shows them: the second of equal outputs is a
-    ``_copy``, ``NAME_0_copy``."""
+    """Returns :func:`optimized` heads; as in MXNet, equal outputs become ``NAME_0_copy``."""
     heads = optimized(heads)
     if "common_subexpressions" in disabled_passes():
         return heads

@@ -32,8 +32,7 @@ def is_transformation(optimizer: Any) -> bool:
 
 
 class StatefulUpdate(Protocol):
-    """An update of all parameters (``names``), with its first state. It may have a method
-    ``loss_scale(state)``."""
+    """An update of all parameters, with its first state; perhaps with ``loss_scale(state)``."""
 
     @property
     def names(self) -> tuple[str, ...]: ...

@@ -464,8 +464,7 @@ def update_metric(
     axes: Sequence[int],
     update: MetricUpdate,
 ) -> None:
-    """Calls ``update(labels, outputs)`` for each device, on the device, as in MXNet: some metrics
-    are means over updates."""
+    """Calls ``update(labels, outputs)`` by device: some metrics are means over updates."""
     if pre_sliced:
         parts = list(labels)
     else:

@@ -34,8 +34,7 @@ from ._replicated_array import ReplicatedArray
 
 @dataclass(frozen=True)
 class StateSharding:
-    """The sharding of optimizer states over the devices of this process, or of all
-    (``joins_processes``)."""
+    """The sharding of optimizer states over this process's devices, or over a whole job."""
 
     replicas: Replicas
     joins_processes: bool

@@ -369,8 +369,7 @@ class CompiledFunction:
             return self._dispatcher.donate(into, *args)
 
     def host_plan_for(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
-        """Returns the plan of a small call of new shapes, whose results have ``shapes``, without a
-        trace; None if there is none."""
+        """Returns the plan of a small call of new shapes, without a trace; None without one."""
         return None if self._interprets() is False else self.host_plans.for_new_shapes(key, shapes)
 
     # -- compilation ahead -----------------------------------------------------------------------

@@ -31,14 +31,11 @@ def _is_integer(dtype: str | None) -> bool:
 
 
 class IntegerGradients:
-    """Evaluation of a graph in which some integer values are carried as floating numbers.
-
-    carried
-        numbers of these values, with their dtypes.
-    """
+    """Evaluation of a graph in which some integer values are carried as floating numbers."""
 
     def __init__(self, graph: Graph, carried: dict[int, str]) -> None:
         self.graph = graph
+        #: Numbers of these values, with their dtypes.
         self.carried = carried
 
     def carry_arguments(self, args: Arrays) -> list[Raw]:
@@ -125,8 +122,7 @@ def _is_floating(x: Raw) -> bool:
 
 
 def _smooth(step: GraphStep, params: Params, key: Key, train: bool) -> Callable[..., Operands]:
-    """Returns the step's outputs as a function of floating numbers: integer inputs are converted,
-    conversions to integers left out."""
+    """Returns the step as a function of floating numbers: without conversions to integers."""
     changed = dict(params)
     if _is_integer(changed.get("dtype")):
         changed["dtype"] = _CARRIER.name

@@ -27,8 +27,7 @@ class UpdateFunction(Protocol):
 
 
 class UpdateSpec(NamedTuple):
-    """One update of a step, of the arguments ``program.argnums[k]`` for every k in ``targets``;
-    ``width`` hyperparameters."""
+    """One update of a step, of the arguments ``program.argnums[k]`` for every k in ``targets``."""
 
     targets: tuple[int, ...]
     update: UpdateFunction
@@ -36,8 +35,7 @@ class UpdateSpec(NamedTuple):
 
 
 class StepSpec(NamedTuple):
-    """The updates of a step. The gradients that they consume may be returned, as sums over devices;
-    sums may join processes."""
+    """The updates of a step, whose gradients may be returned, as sums; sums may join processes."""
 
     updates: tuple[UpdateSpec, ...]
     keep_gradients: bool

@@ -135,8 +135,7 @@ class GraphDrawing:
         return common + (", ..." if len(ops) > _MAX_KINDS else "")
 
     def segment(self, start: int, stop: int, sources: Mapping[int, str], above: str) -> Drawing:
-        """Draws consecutive nodes, below the ``sources`` outside of them; an arrow leads here from
-        the part ``above`` the drawing."""
+        """Draws consecutive nodes, below ``sources`` outside and an arrow from ``above``."""
         self.budget.boxes -= stop - start
         outside: dict[str, list[int]] = {}
         for i in range(start, stop):
@@ -275,8 +274,7 @@ def operator_detail(node: Node) -> str:
 
 @view_of.register
 def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
-    """Shows counts, outputs, the folded drawing, and a table of the variables. ``shapes`` maps
-    (node, output number) to a shape."""
+    """Shows counts, outputs, the folded drawing, variables with shapes by (node, number)."""
     order = topological_order(symbol.heads)
     all_shapes: dict[Entry, Sequence[int] | None] = {
         (node, 0): declared_shape(node) for node in order if node.op is None

@@ -174,8 +174,7 @@ class _RNNLayer(HybridBlock):
     def begin_state(
         self, batch_size: int = 0, func: Function = ndarray.zeros, **kwargs: Any
     ) -> list[Any]:
-        """Returns the states before the first step, created by ``func`` as for
-        :meth:`RecurrentCell.begin_state`."""
+        """Returns the states before the first step; see :meth:`RecurrentCell.begin_state`."""
         return [
             func(name=f"{self.prefix}h0_{i}", **{**info, **kwargs})
             for i, info in enumerate(self.state_info(batch_size))

@@ -378,8 +378,7 @@ def _subtrees(structure: Any) -> list[Any]:
 
 
 def _pack(tree: Tree, argument_structures: list[Any]) -> Any:
-    """Writes a tree of tuples, lists and dicts in JSON's types; other nodes as the number of an
-    equal part of the arguments."""
+    """Writes tuples, lists and dicts in JSON's types; other nodes as numbers of equal arguments."""
     if tree is None or type(tree) is int:
         return tree
     if type(tree) in (tuple, list):
