@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 #: Seconds per repetition: ``work(mx, repetitions)``.
@@ -98,6 +99,59 @@ def reshape_to_new(mx: Any, repetitions: int) -> float:
     return _per_size(range(3, 3 + repetitions), call)
 
 
+def _training(mx: Any, net: Any, loss_of: Any, batch: Callable[[int], Any]) -> Callable[[int], Any]:
+    """A step of a Gluon network on a batch of a size, which returns the loss."""
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+
+    def call(n: int) -> Any:
+        data, label = batch(n)
+        with mx.autograd.record():
+            loss = loss_of(net(data), label)
+        loss.backward()
+        trainer.step(1)
+        return loss
+
+    return call
+
+
+def train_perceptron(mx: Any, repetitions: int, hybrid: bool) -> float:
+    """``record``, backward and ``Trainer.step`` of an MLP of two layers, with a new batch size."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(
+        mx.gluon.nn.Dense(64, activation="relu", in_units=20), mx.gluon.nn.Dense(10, in_units=64)
+    )
+    if hybrid:
+        net.hybridize()
+    call = _training(
+        mx, net, mx.gluon.loss.SoftmaxCrossEntropyLoss(),
+        lambda n: (mx.nd.ones((n, 20)), mx.nd.zeros((n,))),
+    )  # fmt: skip
+    return _per_size(range(3, 3 + repetitions), call)
+
+
+def train_language_model(mx: Any, repetitions: int) -> float:
+    """The same of an LSTM language model, with a new sentence length."""
+    nn, rnn = mx.gluon.nn, mx.gluon.rnn
+    net = nn.Sequential()
+    net.add(nn.Embedding(100, 32), rnn.LSTM(64, input_size=32), nn.Dense(100, flatten=False))
+    call = _training(
+        mx, net, mx.gluon.loss.SoftmaxCrossEntropyLoss(),
+        lambda n: (mx.nd.ones((n, 8)), mx.nd.zeros((n, 8))),
+    )  # fmt: skip
+    return _per_size(range(3, 3 + repetitions), call)
+
+
+def infer_resnet(mx: Any, repetitions: int) -> float:
+    """Inference of ResNet-18 with a new picture size."""
+    net = mx.gluon.model_zoo.vision.resnet18_v1()
+    net.initialize()
+    net.hybridize()
+    net(mx.nd.ones((1, 3, 64, 64))).asnumpy()
+    sizes = range(3, 3 + repetitions)
+    return _per_size(sizes, lambda n: net(mx.nd.ones((1, 3, 64 + 4 * n, 64 + 4 * n))))
+
+
 #: Work by title.
 NEW_WORKS: dict[str, Work] = {
     "new shape: a + b": add,
@@ -106,4 +160,8 @@ NEW_WORKS: dict[str, Work] = {
     "new shape: Convolution": convolution,
     "new rows: bind and train a perceptron": bind_perceptron,
     "new picture size: reshape, forward, read": reshape_to_new,
+    "new batch: Gluon MLP, a step": partial(train_perceptron, hybrid=False),
+    "new batch: Gluon MLP, hybridized, a step": partial(train_perceptron, hybrid=True),
+    "new length: LSTM language model, a step": train_language_model,
+    "new picture size: ResNet-18, inference": infer_resnet,
 }

@@ -29,8 +29,9 @@ MAX_CALLS = 4096
 MAX_CONSTANTS = 2
 #: Maximum number of facts and plans of a trace.
 _MAX_PLANS = 64
-#: Maximum number of states; one more clears the tree.
-_MAX_STATES = 65_536
+#: Maximum number of states; one more clears the tree, except for the patterns and plans, which the
+#: same calls on arrays of other sizes share. These are cleared after more states in all.
+_MAX_STATES, _MAX_ALL_STATES = 16_384, 65_536
 
 
 class Role(Enum):
@@ -346,17 +347,20 @@ def _walked(
 
 class _Tree:
     def __init__(self) -> None:
-        self.root = CallTrace(None, [], Skeleton(), TracePattern())
-        self.n_traces = 0
+        self.reset()
 
     def reset(self) -> None:
         self.root = CallTrace(None, [], Skeleton(), TracePattern())
-        self.n_traces = 0
+        self.n_traces = self.n_all_traces = 0
 
     def count_trace(self) -> None:
         self.n_traces += 1
-        if self.n_traces > _MAX_STATES:
+        self.n_all_traces += 1
+        if self.n_all_traces > _MAX_ALL_STATES:
             self.reset()
+        elif self.n_traces > _MAX_STATES:
+            self.root = CallTrace(None, [], self.root.skeleton, self.root.pattern)
+            self.n_traces = 0
 
 
 tree = _Tree()

@@ -263,7 +263,7 @@ def _plan_of_shapes(
 ) -> Plan | None:
     shapes = tuple([shape for shape, _ in key])
     if resolved.output_shapes is None or any(0 in shape for shape in shapes):
-        return None
+        return function.host_plan_for(key)
     out_shapes = resolved.output_shapes(shapes)
     return None if out_shapes is None else function.host_plan_for(key, out_shapes)
 
@@ -462,7 +462,8 @@ def backward(
     name = op, params.key, positions, "gradient"
     function = _functions.get_or_make(name, lambda: _gradient(op, params, positions))
     if on_host and key is None and interpreter_enabled():
-        plan = function.host_plans.get(_shapes_and_types(*heads, *values))
+        types = _shapes_and_types(*heads, *values)
+        plan = function.host_plans.get(types) or function.host_plan_for(types)
         if plan is not None:
             return plan.run([np.asarray(x) for x in (*heads, *values)])
     return function(key, heads, *values)

@@ -108,7 +108,7 @@ class ForAnySizes(Generic[Made]):
         """Returns what ``make`` has made for symbols, and the values that these sizes give them.
         None where the sizes are to be taken as they are: where none were noted before, and where
         ``make`` raises an exception."""
-        known = self._made_for(sizes)
+        known = self.known(sizes)
         if known is not None or not self._samples or sizes in self._samples:
             return known
         samples = [*self._samples, sizes]
@@ -123,14 +123,15 @@ class ForAnySizes(Generic[Made]):
             return None
         self._samples, self._sizes = samples, symbolic
         self._fits = symbolic.function(symbolic.sizes)
-        return self._made_for(sizes)
+        return self.known(sizes)
 
     def note(self, sizes: tuple[int, ...]) -> None:
         """Notes sizes that were taken as they are; others will be compared with the first ones."""
         if not self._samples:
             self._samples.append(sizes)
 
-    def _made_for(self, sizes: tuple[int, ...]) -> tuple[Made, tuple[int, ...]] | None:
+    def known(self, sizes: tuple[int, ...]) -> tuple[Made, tuple[int, ...]] | None:
+        """Returns :meth:`find` of sizes for which nothing has to be made; None for others."""
         if self._sizes is None or self._fits is None or self._made is None:
             return None
         values = self._sizes.values(sizes)

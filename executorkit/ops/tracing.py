@@ -35,6 +35,11 @@ def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
         return otherwise
 
 
+def at_minimum(size: Any, minimum: int) -> Any:
+    """Returns the larger one of a size, perhaps symbolic, and a number."""
+    return max(size, minimum) if is_known(size) else size.max(minimum)
+
+
 def varying_axes(arrays: Iterable[Array]) -> frozenset[Any]:
     return frozenset().union(*(jax.typeof(x).manual_axis_type.varying for x in arrays))
 

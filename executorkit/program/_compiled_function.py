@@ -175,9 +175,15 @@ class CompiledFunction:
     @property
     def serves_any_sizes(self) -> bool | None:
         """True if it is traced for all sizes; None where no sizes have changed yet."""
-        if any(general.problems for general in self._general.values()):
+        if self.size_problem is not None:
             return False
         return any(general.is_made for general in self._general.values()) or None
+
+    @property
+    def size_problem(self) -> str | None:
+        """The first line of the error for which it is traced for each size; None without one."""
+        errors = [e for plans in self._general.values() for e in plans.problems.values()]
+        return str(errors[0]).partition("\n")[0] if errors else None
 
     # -- its jitted form -------------------------------------------------------------------------
 
@@ -368,9 +374,16 @@ class CompiledFunction:
                 return self._dispatcher.run(*args)
             return self._dispatcher.donate(into, *args)
 
-    def host_plan_for(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
-        """Returns the plan of a small call of new shapes, without a trace; None without one."""
-        return None if self._interprets() is False else self.host_plans.for_new_shapes(key, shapes)
+    def host_plan_for(
+        self, key: HostKey, shapes: Sequence[tuple[int, ...]] | None = None
+    ) -> Plan | None:
+        """Returns the plan of a small call of new shapes without a trace; None if there is none.
+        ``shapes`` are the results' of an element-wise call."""
+        if self._interprets() is False:
+            return None
+        if shapes is not None:
+            return self.host_plans.of_any_shape(key, shapes)
+        return self.host_plans.of_any_sizes(key, self._settings.check)
 
     # -- compilation ahead -----------------------------------------------------------------------
 

@@ -59,6 +59,8 @@ _COMPILE_SECONDS = 0.05
 #: Maximum estimated seconds of a call that is interpreted for good, such as an operator on small
 #: arrays: NumPy takes less time than the call of a compiled program.
 _STAYING_SECONDS = 1e-5
+#: Number of new sizes, one after the other, whose programs are looked for on disk.
+_MAX_MISSING = 8
 #: Maximum number of sets of shapes of a function that are listed at a time; one more and the
 #: function should be cleared, so that JAX forgets their traces too.
 MAX_LISTED_SHAPES = 256
@@ -131,6 +133,8 @@ class HostPlans(dict[HostKey, Plan]):
     def __init__(self) -> None:
         #: Plans for any shape, by the number of axes and the dtype of each array.
         self._general: dict[Hashable, Plan] = {}
+        #: The plans for any sizes, by the same and the sizes that are 0 or 1.
+        self._of_any_sizes: dict[Hashable, GeneralPlans] = {}
         #: Keys of plans for which nothing was traced.
         self._untraced: dict[HostKey, None] = {}
 
@@ -139,24 +143,42 @@ class HostPlans(dict[HostKey, Plan]):
             del self._untraced[key]
             self.pop(key, None)
 
-    def add(self, key: HostKey, steps: Plan, is_general: bool) -> None:
+    def add(self, key: HostKey, steps: Plan, plans: GeneralPlans | None) -> None:
         self[key] = steps
-        if is_general:
+        if plans is not None:
             self._untraced[key] = None
+            self._of_any_sizes[_ranks(key), size_kinds(_sizes_of(key))] = plans
         if steps.any_shape:
             self._general[_ranks(key)] = steps
 
-    def for_new_shapes(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
-        """Returns the plan of a small call of new shapes, whose results have ``shapes``, without a
-        trace: from a call with as many axes and the same dtypes. None if there is none."""
+    def of_any_shape(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
+        """Returns the plan of an element-wise call of new shapes, whose results have ``shapes``,
+        without a trace. None if there is none."""
         general = self._general.get(_ranks(key))
-        steps = None if general is None else general.for_shapes(shapes)
-        if steps is None or steps.estimate > _STAYING_SECONDS:
+        return None if general is None else self._kept(key, general.for_shapes(shapes))
+
+    def of_any_sizes(self, key: HostKey, check: Callable[..., object]) -> Plan | None:
+        """Returns the plan of a small call of new shapes from a trace for any sizes; None without
+        one. ``check`` raises the errors of arrays that do not fit."""
+        sizes = _sizes_of(key)
+        plans = self._of_any_sizes.get((_ranks(key), size_kinds(sizes)))
+        known = None if plans is None else plans.known(sizes)
+        if known is None:
+            return None
+        check(None, (), *[jax.ShapeDtypeStruct(*x) for x in key])
+        return self._kept(key, known[0][0].at(known[1]))
+
+    def _kept(self, key: HostKey, steps: Plan) -> Plan | None:
+        if steps.uncovered or steps.estimate > _STAYING_SECONDS:
             return None
         if len(self) < MAX_LISTED_SHAPES:
             self[key] = steps
             self._untraced[key] = None
         return steps
+
+
+def _sizes_of(key: HostKey) -> tuple[int, ...]:
+    return tuple([size for shape, _ in key for size in shape])
 
 
 def _ranks(key: HostKey) -> Hashable:
@@ -172,8 +194,8 @@ class FirstCalls:
 
     __slots__ = (
         "_check", "_count", "_device", "_dispatcher", "_entries", "_general", "_interpret",
-        "_jitted", "_lock", "_note_jaxpr", "_program", "_static", "counted", "host_plans",
-        "unlisted",
+        "_jitted", "_lock", "_n_missing", "_note_jaxpr", "_program", "_static", "counted",
+        "host_plans", "unlisted",
     )  # fmt: skip
 
     def __init__(
@@ -202,6 +224,8 @@ class FirstCalls:
         self._device = device
         self._entries: dict[Hashable, Entry] = {}
         self._lock = threading.RLock()
+        #: Number of plans for any sizes, one after the other, whose program was not on disk.
+        self._n_missing = 0
         #: Signatures of calls that are interpreted.
         self.counted: set[Hashable] = set()
         #: Plans of calls that stay with NumPy.
@@ -266,12 +290,12 @@ class FirstCalls:
         entry = self._entries.get(signature)
         if entry is not None and entry.interpret is interpret:
             return self.known(args)
-        planned, is_general = self._planned(args, leaves, interpret)
-        entry = Entry(interpret, planned, is_general)
+        planned, plans = self._planned(args, leaves, interpret)
+        entry = Entry(interpret, planned, plans is not None)
         function = entry.function
         stays = function is not None and function.estimate <= _STAYING_SECONDS
         if function is not None and stays and host_key is not None:
-            self.host_plans.add(host_key, function.plan, is_general)
+            self.host_plans.add(host_key, function.plan, plans)
             return function
         self._entries[signature] = entry
         if function is not None:
@@ -292,38 +316,50 @@ class FirstCalls:
 
     def _planned(
         self, args: Arrays, leaves: Arrays, interpret: bool | None
-    ) -> tuple[InterpretedFunction | None, bool]:
-        """Returns the plan of calls with such arguments, and whether it is for any sizes. None
-        where they cannot be interpreted, or their program is on disk, and loaded now."""
+    ) -> tuple[InterpretedFunction | None, GeneralPlans | None]:
+        """Returns the plan of calls with such arguments, and those for any sizes if it is one of
+        them. None where they cannot be interpreted, or their program is on disk, and loaded
+        now."""
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
-            return None, False
-        if not interpret and self._dispatcher.prefetch(tuple(args)):
-            return None, False
+            return None, None
         sizes = tuple([size for x in leaves for size in np.shape(x)])
         plans = self._plans_for(args, leaves, sizes)
+        if not interpret and self._is_on_disk(args, plans, sizes):
+            return None, None
         if plans is not None:
             general = self._general_plan(plans, args, leaves, sizes)
             if general is not None:
                 self._check(*args)
                 function = InterpretedFunction(*general, target, self._static)
-                return (None if function.plan.uncovered else function), True
+                return (None if function.plan.uncovered else function), plans
         with paused_collection():
-            stored = self._dispatcher.stored_jaxpr(tuple(args))
-            if stored is not None:
+            flat = self._dispatcher.stored_jaxpr(tuple(args))
+            is_stored = flat is not None
+            if is_stored:
                 self._note_jaxpr()
-                return InterpretedFunction(plan(stored[0]), stored[1], target, self._static), False
-            flat = self._flat_jaxpr(args)
+            else:
+                flat = self._flat_jaxpr(args)
             if flat is None:
-                return None, False
+                return None, None
             function = InterpretedFunction(plan(flat[0]), flat[1], target, self._static)
         if function.plan.uncovered:
-            return None, False
+            return None, None
         if interpret or function.estimate <= function.compilation:
             if plans is not None:
                 plans.note(sizes)
-            self._dispatcher.store_jaxpr(tuple(args), *flat)
-        return function, False
+            if not is_stored:
+                self._dispatcher.store_jaxpr(tuple(args), *flat)
+        return function, None
+
+    def _is_on_disk(self, args: Arrays, plans: GeneralPlans | None, sizes: tuple[int, ...]) -> bool:
+        # The look takes longer than a plan: it ends where sizes that came once fill no disk.
+        may_end = plans is not None and plans.known(sizes) is not None
+        if may_end and self._n_missing >= _MAX_MISSING:
+            return False
+        is_on_disk = self._dispatcher.prefetch(tuple(args))
+        self._n_missing = 0 if is_on_disk else self._n_missing + may_end
+        return is_on_disk
 
     def _flat_jaxpr(self, args: Arrays) -> tuple[FlatJaxpr, Any] | None:
         """Returns the flat jaxpr and the structure of its results, if NumPy can make them."""

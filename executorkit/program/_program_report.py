@@ -84,7 +84,8 @@ def compilation_history(
         devices = len(function.devices)
         name = function.name + (f" on {devices} devices" if devices else "")
         argument_name = _argument_namer(program, function.name)
-        traces += explain_traces(name, tuple(function.trace_log), argument_name)
+        log = tuple(function.trace_log)
+        traces += explain_traces(name, log, argument_name, function.size_problem)
     return History(traces, nearest_difference(program, others))
 
 

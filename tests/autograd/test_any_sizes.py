@@ -13,7 +13,7 @@ import executorkit as mx
 from executorkit import autograd, gluon
 from executorkit.program import small_jit
 
-from .conftest import fresh_caches
+from .conftest import fresh_caches, tree
 
 pytestmark = pytest.mark.usefixtures("automatic")
 
@@ -157,7 +157,81 @@ def test_arrays_that_do_not_fit_are_refused_as_always():
         mx.nd.FullyConnected(mx.nd.ones((n, 2, 2)), weight, num_hidden=2, no_bias=True).asnumpy()
     with pytest.raises(mx.MXNetError):
         mx.nd.FullyConnected(mx.nd.ones((6, 2, 3)), weight, num_hidden=2, no_bias=True)
+    for _ in range(2):
+        with pytest.raises(mx.MXNetError):
+            mx.nd.FullyConnected(mx.nd.ones((6, 5)), weight, num_hidden=2, no_bias=True)
     for n in (4, 5, 6):
         mx.nd.dot(mx.nd.ones((n, 3)), mx.nd.ones((3, n)))
     with pytest.raises(mx.MXNetError):
         mx.nd.dot(mx.nd.ones((4, 3)), mx.nd.ones((2, 4)))
+
+
+@pytest.mark.usefixtures("fresh_traces")
+@pytest.mark.parametrize(
+    ("layer", "shape_of"),
+    [
+        (lambda: gluon.rnn.LSTM(4, input_size=3), lambda n: (n, 2, 3)),
+        (lambda: gluon.rnn.GRU(4, bidirectional=True, input_size=3), lambda n: (n, n + 1, 3)),
+        (lambda: nn.MaxPool2D(3, 2, 1), lambda n: (1, 2, n + 4, 2 * n)),
+        (lambda: nn.AvgPool2D(2), lambda n: (n, 2, n + 4, 2 * n)),
+        (lambda: nn.GlobalAvgPool2D(), lambda n: (2, 2, n, 3 * n)),
+        (lambda: nn.Conv2D(2, 3, padding=1, in_channels=2), lambda n: (n, 2, 6, 5)),
+        (lambda: nn.Embedding(4, 3), lambda n: (2, n)),
+    ],
+)
+def test_layers_are_traced_once_for_all_sizes(layer, shape_of):
+    """Their gradients, too; a convolution chooses its algorithms by sizes, and rounds otherwise."""
+    net = layer()
+    net.initialize()
+    net.hybridize()
+
+    def step(n: int) -> list[np.ndarray]:
+        x = mx.nd.array(np.random.default_rng(n).uniform(0, 1, shape_of(n)))
+        x.attach_grad()
+        with autograd.record():
+            out = net(x)
+            loss = (out * out).sum()
+        loss.backward()
+        grads = [p.grad() for p in net.collect_params().values()]
+        return [a.asnumpy() for a in (out, x.grad, *grads)]
+
+    step(2)
+    before = mx.program.cache_info().traces
+    sizes = range(3, 9)
+    ours = [step(n) for n in sizes]
+    # Other values may be alive in some steps, which are programs of their own.
+    assert mx.program.cache_info().traces - before <= 3
+    for n, results in zip(sizes, ours, strict=True):
+        with fresh_caches():
+            for a, b in zip(results, step(n), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("fresh_traces")
+def test_ever_new_sizes_clear_the_tree_and_keep_the_plans(monkeypatch):
+    monkeypatch.setattr("executorkit.autograd._trace._MAX_STATES", 20)
+    x = mx.nd.ones((2, 3))
+    before = mx.program.cache_info().traces
+    for n in range(2, 40):
+        x = mx.nd.ones((n, 3))
+        x.attach_grad()
+        with autograd.record():
+            loss = (x * x).sum()
+        loss.backward()
+        assert x.grad.shape == (n, 3)
+        assert tree.n_traces <= 20
+    assert mx.program.cache_info().traces - before <= 3
+
+
+@pytest.mark.usefixtures("fresh_traces")
+def test_a_program_that_is_traced_for_each_size_says_why():
+    net = mx.sym.Pooling(mx.sym.var("x"), kernel=(3, 3), pad=(1, 1), pool_type="avg",
+                         count_include_pad=False)  # fmt: skip
+    executor = net.simple_bind(mx.cpu(), grad_req="null", x=(1, 1, 5, 5))
+    for n in (5, 6, 7):
+        executor = executor.reshape(x=(1, 1, n, n), allow_up_sizing=True)
+        executor.forward()[0].asnumpy()
+    first, *others = executor.program.explain()
+    assert "symbols" not in first.why
+    assert others
+    assert all("sizes cannot be symbols: " in trace.why for trace in others)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,7 @@ from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
-from ..tracing import for_platform
+from ..tracing import at_minimum, for_platform, is_known
 from .conv import Layout, data_layout, per_axis, spatial_axes
 from .windows import can_write_out, pad_axes, reduce_windows, window_maximum
 
@@ -92,23 +92,31 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -> list[Shape]:
     return [
-        (x, max(0, (o - 1) * s + k - n - x))
+        (x, at_minimum((o - 1) * s + k - n - x, 0))
         for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
     ]
 
 
-def _counts(size: int, out: int, kernel: int, stride: int, pad: int, with_pad: bool) -> np.ndarray:
+def _counts(
+    size: Any, out: Any, kernel: Any, stride: int, pad: int, with_pad: bool, is_valid: bool
+) -> Any:
+    # A number, perhaps symbolic, where it is the same for all windows.
+    if is_valid and (with_pad or not pad):
+        return kernel
     # At least 1, so that empty windows give 0.
     start = np.arange(out) * stride - pad
     low, high = (-pad, size + pad) if with_pad else (0, size)
-    return np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
+    counts = np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
+    return int(counts[0]) if (counts == counts[0]).all() else counts
 
 
-def _divide(total: Array, axes: Shape, counts: list[np.ndarray]) -> Array:
-    uniform = math.prod(int(c[0]) for c in counts if (c == c[0]).all())
-    total = total / np.asarray(uniform, total.dtype) if uniform > 1 else total
+def _divide(total: Array, axes: Shape, counts: Sequence[Any]) -> Array:
+    uniform = math.prod(c for c in counts if not isinstance(c, np.ndarray))
+    if uniform > 1:
+        number = np if is_known(uniform) else jnp
+        total = total / number.asarray(uniform, total.dtype)
     for axis, count in zip(axes, counts, strict=True):
-        if not (count == count[0]).all():
+        if isinstance(count, np.ndarray):
             shape = [1] * total.ndim
             shape[axis] = count.size
             total = total / count.reshape(shape).astype(total.dtype)
@@ -228,9 +236,12 @@ def pooling(
     if pool_type == "sum":
         return total
     counts = [
-        _counts(n, o, k, s, x, count_include_pad is not False)
+        _counts(
+            n, o, k, s, x,
+            with_pad=count_include_pad is not False, is_valid=pooling_convention == "valid",
+        )
         for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
-    ]
+    ]  # fmt: skip
     if _divides_gradient_by_window(pooling_convention, count_include_pad, layout, data.dtype) and (
         all((o + 2 * x - k) % s == 0 for o, k, s, x in zip(outs, kernel, stride, pad, strict=True))
     ):

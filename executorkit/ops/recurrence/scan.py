@@ -55,24 +55,25 @@ def scan_with_vjp(
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
+    steps = length if is_known(length) else None  # lax.scan counts the entries of xs itself
+
     def run(constants: Constants, init: object, xs: Tree) -> Tree:
         def iteration(carry: Tree, x: object) -> Tree:
             return body.plain(constants, carry, materialize(x))
 
         is_short = not at_least(length, _MAX_UNROLLED + 1, otherwise=True)
         unroll = (length if is_short else _UNROLL) if on_cpu and is_known(length) else 1
-        steps = length if is_known(length) else None
         return lax.scan(iteration, init, xs, steps, reverse=reverse, unroll=unroll)
 
     def forward(constants: Constants, init: object, xs: Tree) -> Tree:
         scan = LinearizedScan(body, constants, init, xs)
-        results, rows = scan.forward(constants, init, xs, length, reverse)
+        results, rows = scan.forward(constants, init, xs, steps, reverse)
         read = {n: x for n, x in constants.items() if n in scan.read}
         return results, ScanResiduals((read, jax.tree.leaves(xs), rows), scan)
 
     def backward(residuals: ScanResiduals, gradients: Tree) -> Tree:
         d_constants, *d_inputs = residuals.scan.backward(
-            *residuals.arrays, gradients, length, reverse
+            *residuals.arrays, gradients, steps, reverse
         )
         return {n: d_constants.get(n) for n in constants}, *d_inputs
 

@@ -138,7 +138,7 @@ class LinearizedScan:
         return {n: constants[n] for n in numbers if _is_floating(constants[n])}
 
     def forward(
-        self, constants: Constants, init: Tree, xs: object, length: int, reverse: bool
+        self, constants: Constants, init: Tree, xs: object, length: int | None, reverse: bool
     ) -> tuple[Tree, list[Raw]]:
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
@@ -165,7 +165,7 @@ class LinearizedScan:
         xs: list[Raw],
         stacks: list[Raw],
         gradients: Tree,
-        length: int,
+        length: int | None,
         reverse: bool,
     ) -> Tree:
         end, ys = map(jax.tree.leaves, gradients)
@@ -246,7 +246,7 @@ def deduplicated_scan(
     body: Callable[[Tree, Tree], tuple[Tree, list[Raw]]],
     init: Tree,
     xs: object,
-    length: int,
+    length: int | None,
     reverse: bool,
 ) -> tuple[Tree, list[Raw]]:
     """Runs ``lax.scan`` of a body whose ``ys`` are a list; equal entries are stacked once."""
