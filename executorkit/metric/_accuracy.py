@@ -104,4 +104,4 @@ def _top_k(xp: ModuleType, label: Raw, pred: Raw, *, top_k: int) -> Raw:
     else:
         _, best = lax.top_k(scores, top_k)
     right = best == label.astype(xp.int32).reshape(-1, 1)
-    return make_tally(xp, xp.sum(right, dtype=xp.float64), len(pred))
+    return make_tally(xp, xp.sum(right, dtype=xp.float64), pred.shape[0])

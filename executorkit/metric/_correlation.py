@@ -58,7 +58,7 @@ _MOMENTS = 8
 
 def _moments(xp: ModuleType, label: Raw, pred: Raw) -> Raw:
     y, p = (x.ravel().astype(xp.float64) for x in (label, pred))
-    means = [xp.sum(x) / np.float64(x.size) for x in (y, p)]
+    means = [xp.sum(x) / xp.asarray(x.size, xp.float64) for x in (y, p)]
     y, p = y - means[0], p - means[1]
     moments = (1, y.size, *means, xp.sum(y * y), xp.sum(p * p), xp.sum(y * p), 0)
     return xp.stack([xp.asarray(x, xp.float64) for x in moments])

@@ -38,8 +38,8 @@ def _likelihood(xp: ModuleType, label: Raw, pred: Raw, *, eps: float) -> Raw:
     chosen = label.ravel().astype(xp.int64)
     invalid = xp.sum((chosen < -classes) | (chosen >= classes))
     chosen = xp.clip(xp.where(chosen < 0, chosen + classes, chosen), 0, classes - 1)
-    loss = -xp.log(pred[xp.arange(len(pred)), chosen] + eps)
-    return make_tally(xp, xp.sum(loss, dtype=xp.float64), len(pred), invalid)
+    loss = -xp.log(pred[xp.arange(pred.shape[0]), chosen] + eps)
+    return make_tally(xp, xp.sum(loss, dtype=xp.float64), pred.shape[0], invalid)
 
 
 @register

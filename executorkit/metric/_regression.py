@@ -40,7 +40,7 @@ def _distance_of(
 
 
 def _mean(xp: ModuleType, x: Any) -> Any:
-    return xp.sum(x, dtype=xp.float64) / np.float64(x.size)
+    return xp.sum(x, dtype=xp.float64) / xp.asarray(x.size, xp.float64)
 
 
 def _squares(xp: ModuleType, x: Any) -> Any:
