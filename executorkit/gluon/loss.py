@@ -427,7 +427,7 @@ class PoissonNLLLoss(Loss):
         if self._compute_full:
             stirling = target * F.log(target) - target + 0.5 * F.log(2 * target * math.pi)
             values = values + stirling * (target > 1)
-        return F.mean(_apply_weighting(F, values, self._weight, sample_weight))
+        return _apply_weighting(F, values, self._weight, sample_weight).mean()
 
 
 class CosineEmbeddingLoss(Loss):

@@ -15,9 +15,14 @@ def new_class() -> type[NDArray]:
 
 
 def as_new_arrays(arrays: list[Any]) -> list[Any]:
-    """Returns handles of :func:`new_class` on the same elements: arrays of ``mx.np`` stay."""
+    """Returns handles of :func:`new_class` on the same elements; arrays of ``mx.np``, and what is
+    no array, stay."""
     cls = new_class()
-    return [x if isinstance(x, cls) else x.shown_as(cls) for x in arrays]
+    return [x if cls is NDArray or not _is_plain(x) else x.shown_as(cls) for x in arrays]
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, NDArray) and not x.has_scalars
 
 
 def numpy_class() -> Any:

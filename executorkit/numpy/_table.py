@@ -8,8 +8,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..calls.resolved_calls import ResolvedCall, with_constants
+from ..calls.ways import run
+from ..ndarray import NDArray
+from ..ops.schema.call_rules import call_rules
 from ..ops.schema.operator_registry import named
-from .utils import call as call_on_arrays
+from .utils import call as call_on_arrays, is_numpy, operator, plain
 
 _FUNCTIONS = """
 all(a; axis=None, keepdims=False, out=None) _np_all
@@ -75,6 +79,7 @@ class _FunctionRow(NamedTuple):
     options: dict[str, tuple[str, Any]]
 
 
+_LIMIT = 256
 _REQUIRED: Any = inspect.Parameter.empty
 
 
@@ -104,9 +109,7 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
     n, names = len(row.arrays), (*row.arrays, *row.options)
     attributes = {parameter: attribute for parameter, (attribute, _) in row.options.items()}
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == n and not kwargs:
-            return call(row.op_name, name, args)
+    def bound(args: Any, kwargs: Any) -> tuple[list[Any], Any, dict[str, Any]]:
         if len(args) > len(names):
             raise TypeError(f"{name}() takes at most {len(names)} arguments, got {len(args)}")
         arguments = dict(zip(names, args, strict=False))
@@ -118,11 +121,28 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
         missing = [x for x in row.arrays if x not in arguments]
         if missing:
             raise TypeError(f"{name}() needs {', '.join(map(repr, missing))}")
-        arrays = [arguments.pop(x) for x in row.arrays]
-        out = arguments.pop("out", None)
-        return call(
-            row.op_name, name, arrays, out, **{attributes[k]: v for k, v in arguments.items()}
-        )
+        arrays, out = [arguments.pop(x) for x in row.arrays], arguments.pop("out", None)
+        return arrays, out, {attributes[k]: v for k, v in arguments.items() if v is not None}
+
+    #: Resolved calls on arrays by their other arguments.
+    known: dict[Any, ResolvedCall] = {}
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        key, plain_call = (args[n:], *kwargs.items()), len(args) >= n > 0
+        if plain_call and isinstance(args[0], NDArray) and call_rules.rule is None:
+            try:
+                resolved = known.get(key)
+            except TypeError:  # a list
+                plain_call = False
+            else:
+                if resolved is not None and all(map(is_numpy, args[:n])):
+                    return run(resolved, type(args[0]), args[:n])
+        arrays, out, attrs = bound(args, kwargs)
+        result = call(row.op_name, name, arrays, out, **attrs)
+        if plain_call and out is None and isinstance(arrays[0], NDArray) and len(known) < _LIMIT:
+            texts = {k: plain(k, v) for k, v in attrs.items()}
+            known[key] = with_constants(operator(row.op_name), texts)
+        return result
 
     function.__signature__ = _signature(row)  # type: ignore[attr-defined]
     return named(function, name, f"Calls the operator ``{row.op_name}``; see its docstring.")

@@ -47,6 +47,7 @@ SUBJECTS = {
     "training_tools": Subject("training_scripts", "training_tools.json", "},"),
     "ndarray": Subject("ndarray_questions", "ndarray.json"),
     "numpy": Subject("numpy_questions", "numpy.json"),
+    "numpy_scripts": Subject("numpy_scripts", "numpy_scripts.json"),
     "operators": Subject("operator_questions", "operators.json"),
     "small_names": Subject("small_name_questions", "small_names.json"),
 }

@@ -20,6 +20,7 @@ import numpy as np
 from executorkit import ops
 from executorkit.ops import OpDef
 from executorkit.ops.schema.operator_modules import unsupported_reason
+from executorkit.ops.schema.operator_registry import numpy_ops
 from tests._tools import golden as _golden
 from tests.golden.cases._case import Case
 from tests.ops.test_golden import NO_GOLDEN_CASE
@@ -121,7 +122,8 @@ Written by `python -m tests.ops.make_readme` from the registry, the golden answe
 that MXNet 1.9.1 registers; a test keeps it current.
 
 {served} of MXNet's {total} operators are served, under {names} names, and {extra} of its plugins;
-{answers:,} answers of MXNet stand behind them. {absent} are left out, see below.
+{answers:,} answers of MXNet stand behind them. {absent} are left out, see below. {numpy} operators of
+`mx.np` and `mx.npx` are served and not in the table; `tests/numpy` compares the functions.
 
 ## Folders
 
@@ -135,6 +137,7 @@ that MXNet 1.9.1 registers; a test keeps it current.
 | `quantized` | int8 operators and calibration |
 | `random` | samplers and densities |
 | `optimizer_updates` | update rules as operators on arrays |
+| `numpy` | the operators of `mx.np` and `mx.npx`, loaded when one is looked up |
 | `control_flow.py`, `custom.py` | loops and branches; operators written in Python by users |
 
 An operator is one function with `@register(...)` above it, in the file of its family: its
@@ -220,10 +223,12 @@ def text() -> str:
             f"| {names} | {gradient(op, cases[op])} | {count} | {BESIDE_MXNET.get(op.name, '')} |"
         )
     listed = [op for op in every if op.name in MXNET]
+    numpy = {op.name for op in numpy_ops().values()} & MXNET.keys() - {op.name for op in every}
     left = absent()
     head = _HEAD.format(
-        served=len(listed), total=len(MXNET), names=sum(len(op.names) for op in every),
-        extra=len(every) - len(listed), answers=answers.total(), absent=len(MXNET) - len(listed),
+        served=len(listed) + len(numpy), total=len(MXNET), names=sum(len(op.names) for op in every),
+        extra=len(every) - len(listed), answers=answers.total(), numpy=len(numpy),
+        absent=len(MXNET) - len(listed) - len(numpy),
     )  # fmt: skip
     table = "| names | gradient | answers | beside MXNet |\n| --- | --- | --- | --- |\n"
     groups = (f"| {reason} | {len(names)} | {_some(names)} |\n" for reason, names in left.items())

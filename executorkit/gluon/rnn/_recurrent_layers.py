@@ -7,6 +7,7 @@ from ... import ndarray, symbol
 from ..._support.annotations import Attrs, Function
 from ...errors import ArgumentValueError, UnknownNameError
 from ...ndarray import NDArray
+from ...ndarray.array_classes import as_new_arrays
 from ...ops.nn.rnn_parameters import GATE_NAMES
 from .._hybrid_block import HybridBlock
 from .._parameter import tensor_types
@@ -176,7 +177,7 @@ class _RNNLayer(HybridBlock):
     ) -> list[Any]:
         """Returns the states before the first step; see :meth:`RecurrentCell.begin_state`."""
         return [
-            func(name=f"{self.prefix}h0_{i}", **{**info, **kwargs})
+            as_new_arrays([func(name=f"{self.prefix}h0_{i}", **{**info, **kwargs})])[0]
             for i, info in enumerate(self.state_info(batch_size))
         ]
 

@@ -16,6 +16,7 @@ from ...._support.annotations import Function
 from ....base import data_dir
 from ....errors import ArgumentValueError, FileFormatError, MXNetError
 from ....image.image_lists import listed, listed_in_file
+from ....ndarray.array_classes import as_new_arrays
 from ..._types import FilePath
 from .. import dataset as dataset
 
@@ -60,7 +61,7 @@ class MNIST(dataset._DownloadedDataset):
         if len(data) != len(self._label):
             problem = f"{len(self._label)} labels, expected {len(data)}"
             raise FileFormatError(self._path(labels), problem)
-        self._data = nd.array(data, dtype=data.dtype)
+        (self._data,) = as_new_arrays([nd.array(data, dtype=data.dtype)])
 
     def _path(self, name: str) -> str:
         for candidate in (name, name.removesuffix(".gz")):
@@ -128,7 +129,8 @@ class CIFAR10(dataset._DownloadedDataset):
         else:
             batches = self._read_archive(names)
         data, labels = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-        self._data, self._label = nd.array(data, dtype=data.dtype), labels
+        (self._data,) = as_new_arrays([nd.array(data, dtype=data.dtype)])
+        self._label = labels
 
     def _read_archive(self, names: list[str]) -> list[tuple[np.ndarray, np.ndarray]]:
         path = os.path.join(self._root, self._archive_file)
