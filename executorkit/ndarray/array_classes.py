@@ -15,8 +15,8 @@ def new_class() -> type[NDArray]:
 
 
 def as_new_arrays(arrays: list[Any]) -> list[Any]:
-    """Returns handles of :func:`new_class` on the same elements; arrays of ``mx.np``, and what is
-    no array, stay."""
+    """Returns handles of :func:`new_class` on the same elements; arrays of ``mx.np`` and other
+    objects stay."""
     cls = new_class()
     return [x if cls is NDArray or not _is_plain(x) else x.shown_as(cls) for x in arrays]
 

@@ -226,7 +226,8 @@ def text() -> str:
     numpy = {op.name for op in numpy_ops().values()} & MXNET.keys() - {op.name for op in every}
     left = absent()
     head = _HEAD.format(
-        served=len(listed) + len(numpy), total=len(MXNET), names=sum(len(op.names) for op in every),
+        served=len(listed) + len(numpy), total=len(MXNET),
+        names=sum(len(op.names) for op in every),
         extra=len(every) - len(listed), answers=answers.total(), numpy=len(numpy),
         absent=len(MXNET) - len(listed) - len(numpy),
     )  # fmt: skip
