@@ -122,8 +122,8 @@ Written by `python -m tests.ops.make_readme` from the registry, the golden answe
 that MXNet 1.9.1 registers; a test keeps it current.
 
 {served} of MXNet's {total} operators are served, under {names} names, and {extra} of its plugins;
-{answers:,} answers of MXNet stand behind them. {absent} are left out, see below. {numpy} operators of
-`mx.np` and `mx.npx` are served and not in the table; `tests/numpy` compares the functions.
+{answers:,} answers of MXNet stand behind them. {absent} are left out, see below. {numpy} operators
+of `mx.np` and `mx.npx` are served and not in the table; `tests/numpy` compares the functions.
 
 ## Folders
 
