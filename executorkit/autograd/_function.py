@@ -75,7 +75,7 @@ class Function:
             value = head
             if value is None:
                 value = jnp.zeros(output.shape, output.storage.dtype)
-            cotangents.append(NDArray.from_jax(value, output.context))
+            cotangents.append(type(output).from_jax(value, output.context))
         results = modes.run(False, True, partial(self.backward, *cotangents))
         grads = results if isinstance(results, (list, tuple)) else [results]
         name = f"autograd.Function: {type(self).__name__}.backward"

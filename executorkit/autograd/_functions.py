@@ -108,7 +108,9 @@ def grad(
         raise ArgumentValueError("autograd.grad", problem)
     retains = create_graph if retain_graph is None else retain_graph
     modes = bool(retains), bool(create_graph), bool(train_mode)
-    return gradients_by(heads, variables, grads, *modes)
+    results = gradients_by(heads, variables, grads, *modes)
+    pairs = zip(variables, results, strict=True)
+    return [g if type(g) is type(x) else g.shown_as(type(x)) for x, g in pairs]
 
 
 def get_symbol(x: NDArray) -> Symbol:

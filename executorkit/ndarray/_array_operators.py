@@ -1,6 +1,6 @@
 """Operators called on arrays as a user writes it: ``mx.nd.X(...)`` and ``x.X(...)``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_
 from typing import Any
@@ -32,20 +32,23 @@ def call_operator(
         args, kwargs = changed_call(call_rules.rule, op, args, kwargs)
     key = _call_key(op, args, kwargs)
     resolved = _resolved_calls.get(key)
-    result_class = type(args[0]) if cls is None else cls
-    for x in args:
-        if isinstance(x, Handle) and x.has_scalars:
-            result_class = type(x)
     if resolved is not None:
-        return run(resolved, result_class, args)
+        return run(resolved, _class_of(cls, args), args)
     arrays, attrs, out, ctx = _sorted(op, func_name, args, kwargs)
-    result = invoke(op, result_class, arrays, attrs, out, ctx)
+    result = invoke(op, _class_of(cls, arrays), arrays, attrs, out, ctx)
     in_order = len(arrays) == len(args) and all(map(is_, arrays, args))
     if key is not None and in_order and attrs.keys().isdisjoint(DYNAMIC):
         if len(_resolved_calls) >= _RESOLVED_LIMIT:
             _resolved_calls.clear()
         _resolved_calls[key] = with_constants(op, attrs)
     return result
+
+
+def _class_of(cls: type[Handle] | None, arrays: Sequence[Handle]) -> type[Handle]:
+    for x in arrays:
+        if x.has_scalars or cls is None:
+            return type(x)
+    return cls or Handle
 
 
 #: Resolved calls on arrays alone, with plain attributes, by :func:`_call_key`.

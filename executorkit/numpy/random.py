@@ -7,6 +7,7 @@ repeatable.
 """
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,18 @@ __all__ = [
 ]  # fmt: skip
 from .multiarray import ndarray
 from .utils import is_number, is_numpy, operator
+
+#: Where functions of symbols are called: what makes a symbol of an operator without arrays.
+_creates: ContextVar[Callable[..., Any] | None] = ContextVar("creates", default=None)
+
+
+def run_symbolic(create: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function of this module, which then makes symbols by ``create``."""
+    token = _creates.set(create)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _creates.reset(token)
 
 
 def shape_of(size: Any) -> Any:
@@ -51,6 +64,9 @@ def draw(
     attrs |= values | ({} if shape is None else {"size": shape})
     if dtype is not None:
         attrs["dtype"] = element_type(dtype).name
+    create = _creates.get()
+    if create is not None and not arrays:
+        return create(f"_npi_{name}", name, (), **attrs)
     op = operator(f"_npi_{name}")
     if arrays and not isinstance(arrays[0], NDArray):
         return arrays[0].numpy_call(op, name, arrays, attrs)

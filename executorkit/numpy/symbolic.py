@@ -3,6 +3,7 @@
 The functions of ``mx.np`` take symbols, too; functions that make arrays make symbols here.
 """
 
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ from .._support.unserved import absent_attribute
 from ..errors import NotImplementedForSymbol, ValueRangeError
 from ..ops import OpDef
 from ..symbol import Symbol
+from . import random as _draws
 from ._methods import NumpyMethods
 from ._table import functions_of
 from .utils import operator, plain
@@ -79,6 +81,16 @@ def _create(op_name: str, name: str, arrays: Any, out: Any = None, **attrs: Any)
 
 
 globals().update(functions_of(_CREATION, _create))
+
+
+class _Random:
+    """``mx.sym.np.random``: draws of ``mx.np.random``, without arrays too, as symbols."""
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(_draws.run_symbolic, _create, getattr(_draws, name))
+
+
+random = _Random()
 
 
 def __getattr__(name: str) -> Any:

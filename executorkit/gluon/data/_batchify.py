@@ -69,3 +69,10 @@ def as_in_context(data: Any, context: Context) -> Any:
     if isinstance(data, list | tuple):
         return [as_in_context(part, context) for part in data]
     return data
+
+
+def as_new_batch(data: Any) -> Any:
+    """Returns the batch with arrays of :func:`new_class`."""
+    if isinstance(data, list):
+        return [as_new_batch(part) for part in data]
+    return as_new_arrays([data])[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...context import Context
 from ...errors import ArgumentValueError
-from ._batchify import as_in_context, default_batchify_fn, default_mp_batchify_fn
+from ._batchify import as_in_context, as_new_batch, default_batchify_fn, default_mp_batchify_fn
 from ._sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from ._workers import Workers, start_workers
 
@@ -179,7 +179,7 @@ class _WorkerBatches:
             batch = self._workers.result(self._tickets.popleft(), self._timeout)
         except StopIteration as error:
             raise RuntimeError("a worker has raised StopIteration") from error
-        return self._finish(batch)
+        return self._finish(as_new_batch(batch))
 
     def __del__(self) -> None:
         for ticket in self.__dict__.get("_tickets", ()):

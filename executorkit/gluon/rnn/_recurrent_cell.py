@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import ndarray
 from ..._support.annotations import Function
+from ...ndarray.array_classes import as_new_arrays
 from ...ops.nn.recurrent_cells import CountedSteps
 from .._block import Block
 from .._hybrid_block import HybridBlock
@@ -49,7 +50,8 @@ class RecurrentCell(CountedSteps, Block):
         Raises AssertionError for a cell inside a modifier cell.
         """
         infos = self.state_info(batch_size)
-        return self._initial_states(func, ({**(info or {}), **kwargs} for info in infos))
+        states = self._initial_states(func, ({**(info or {}), **kwargs} for info in infos))
+        return as_new_arrays(states)
 
     def unroll(
         self,
