@@ -259,7 +259,7 @@ class Symbol(PythonOperators, Viewed):
         the device that it runs on.
     grad_req
         'write', 'add' or 'null', or a list or dict of these by argument. Every argument, data
-        included, gets a gradient unless 'null'.
+        included, gets a gradient unless 'null'. None is 'null'.
     type_dict
         types of arguments by name; by default inferred, else float32.
     stype_dict
