@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,12 @@ def _dynamic_update_slice(call: Call) -> Kernel:
     return lambda x, *operands: update(np.array(x), *operands)
 
 
+@lru_cache(maxsize=64)
+def _batch_steps(size: int, stride: int, column: tuple[int, ...]) -> np.ndarray:
+    # Not kept in plans: of ever-new sizes there are hundreds.
+    return (np.arange(size, dtype=np.int64) * stride).reshape(column)
+
+
 class Windows:
     """The windows of a gather or scatter in the operand, flattened to a matrix: its columns are the
     trailing axes that each window covers whole, and a window is a set of rows."""
@@ -74,12 +81,12 @@ class Windows:
         self._strides = strides
         self._limits = [operand[i] - sizes[i] for i in range(len(operand))]
         self._offsets = self._grid(self.leading, strides)
-        self._start = np.zeros((), np.int64)
+        #: Operands of :func:`_batch_steps` for the axes that are one batch with the indices'.
+        self._batches: list[tuple[int, int, tuple[int, ...]]] = []
         for axis, of_indices in zip(operand_batch, indices_batch, strict=True):
             column = [1] * len(self.batch)
             column[of_indices] = self.batch[of_indices]
-            steps = np.arange(operand[axis], dtype=np.int64) * strides[axis]
-            self._start = self._start + steps.reshape(column)
+            self._batches.append((operand[axis], strides[axis], tuple(column)))
 
     @staticmethod
     def _grid(sizes: tuple[int, ...], strides: Sequence[int]) -> Raw:
@@ -95,7 +102,9 @@ class Windows:
         """Returns row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand;
         and a mask of the windows that were inside, or None if all were."""
         valid = None
-        start = self._start
+        start = np.zeros((), np.int64)
+        for batch in self._batches:
+            start = start + _batch_steps(*batch)
         for n, axis in enumerate(self._index_map):
             index = indices[..., n]
             # Unsigned 64-bit indices may be beyond int64.

@@ -340,11 +340,10 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     if general is None:
         general = memoize(_GENERAL, kind, ForAnySizes(), _OUTPUTS_LIMIT)
     known = general.find(sizes, partial(_GeneralResults.of, op, p, shapes, dtypes))
-    if known is None:
-        results = _traced_results(op, p, shapes, dtypes)
-        general.note(sizes)
-    else:
-        results = known[0].at(known[1])
+    if known is not None:
+        return known[0].at(known[1])
+    results = _traced_results(op, p, shapes, dtypes)
+    general.note(sizes)
     return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
 
 
