@@ -147,7 +147,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return take(concatenate([source, new], at), arr_like(source, places.tolist()), at)
 
 
-def arr_like(array: NDArray, numbers: Any) -> Any:
+def arr_like(array: Any, numbers: Any) -> Any:
     """Returns int64 numbers as an array of the class and context of another."""
     from_host = np.asarray(numbers, np.int64)
     return type(array).from_host(from_host, array.context)

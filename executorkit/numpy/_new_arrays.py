@@ -106,8 +106,9 @@ def arange(
     start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None
 ) -> ndarray:
     """Returns start, start + step, ... before stop; from 0 to ``start`` without a stop."""
-    first, end = (0, start) if stop is None else (start, stop)
-    return _on_host(np.arange(first, end, step or 1, np.float64), dtype, ctx)
+    first, end = (0.0, start) if stop is None else (start, stop)
+    step = float(step or 1)
+    return _on_host(np.arange(float(first), float(end), step), dtype, ctx)
 
 
 def linspace(

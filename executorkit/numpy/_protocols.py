@@ -38,7 +38,7 @@ def on_host(cls: Any, name: str, function: Callable[..., Any], args: Any, kwargs
     return from_host(cls, function(*map(to_host, args), **kwargs))
 
 
-def _own(name: str) -> Any:
+def _own(name: Any) -> Any:
     module, _, last = name.rpartition(".")
     package = sys.modules[__name__.rpartition(".")[0]]
     return getattr(getattr(package, module) if module else package, last, None)

@@ -234,7 +234,7 @@ def norm(
     ``numpy.linalg.norm``. ``flag``: -2 is the root of the sum of squares of all, 1 a vector norm
     ``ord``, 2 a matrix norm, 0 Frobenius's, 3 the nuclear one."""
     wide = data if is_floating(data) else data.astype("float32")
-    axes = _axes(axis, data.ndim)
+    axes: Any = _axes(axis, data.ndim)
     if flag == 3:
         result = jnp.linalg.norm(wide, "nuc", axes, keepdims)
         return convert(result, data.dtype.name)

@@ -1,5 +1,7 @@
 """Products of matrices, contractions and linear algebra on stacks of matrices."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -82,9 +84,9 @@ def _eigen(A: Array) -> tuple[Array, Array]:
     wide = check_square(A)
     shapes = [jax.ShapeDtypeStruct(s, A.dtype) for s in (A.shape[:-1], A.shape)]
 
-    def on_host(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def on_host(x: Any) -> tuple[Any, Any]:
         values, vectors = np.linalg.eig(x)
-        return values.real.astype(x.dtype), vectors.real.astype(x.dtype)
+        return np.real(values).astype(x.dtype), np.real(vectors).astype(x.dtype)
 
     return jax.pure_callback(
         on_host, tuple(shapes), lax.stop_gradient(wide), vmap_method="sequential"

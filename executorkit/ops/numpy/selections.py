@@ -1,5 +1,7 @@
 """Elements chosen by conditions and indices, and sets of elements."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, core, lax
@@ -70,7 +72,7 @@ def boolean_mask_assign_tensor(
     return jnp.where(chosen, jnp.take(value, number).reshape(data.shape), data)
 
 
-def _values(name: str, x: Array) -> np.ndarray:
+def _values(name: str, x: Array) -> Any:
     x = lax.stop_gradient(x)
     if isinstance(x, core.Tracer):
         problem = "the size of its result depends on values that are not known in a program"
@@ -101,13 +103,13 @@ def unique(
 ):  # fmt: skip
     """Returns the distinct elements of data, of any shape, in order (or its distinct parts along
     ``axis``); with the place of each, the number of each element's, and how often they occur."""
-    options = (return_index, return_inverse, return_counts)
-    results = np.unique(_values("_npi_unique", data), *options, axis=axis)
+    options: Any = (return_index, return_inverse, return_counts)
+    results: Any = np.unique(_values("_npi_unique", data), *options, axis=axis)
     first, *rest = results if isinstance(results, tuple) else (results,)
     return (jnp.asarray(first), *(jnp.asarray(x.reshape(-1), "int64") for x in rest))
 
 
-def _places(obj: Array | None, bounds: tuple[int | None, ...], number: int | None) -> object:
+def _places(obj: Array | None, bounds: tuple[int | None, ...], number: int | None) -> Any:
     if obj is not None:
         return _values("_npi_delete", obj).astype(np.int64)
     return slice(*bounds) if number is None else number

@@ -142,7 +142,8 @@ def roll(data: Array, *, shift: Shape | None = None, axis: Shape | None = None) 
 @numpy_operator("_npi_rot90")
 def rot90(data: Array, *, k: int = 1, axes: Shape | None = None) -> Array:
     """Rotates data, of two axes or more, by 90 degrees ``k`` times, in the plane of ``axes``."""
-    return jnp.rot90(data, k, axes or (0, 1))
+    first, second = axes or (0, 1)
+    return jnp.rot90(data, k, (first, second))
 
 
 @numpy_operator("_npi_flip")
