@@ -34,8 +34,6 @@ globals().update(
 for _name in ("det", "norm", "pinv", "slogdet", "arr_like", "context_of", "dims_of"):
     globals().pop(_name, None)
 
-row_stack = _composed_functions.vstack
-may_share_memory = _new_arrays.may_share_memory
 set_printoptions = _numpy.set_printoptions
 finfo = _numpy.finfo
 

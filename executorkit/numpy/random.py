@@ -28,7 +28,7 @@ __all__ = [
 from .multiarray import ndarray
 from .utils import is_number, is_numpy, operator
 
-#: Where functions of symbols are called: what makes a symbol of an operator without arrays.
+#: The function that makes a symbol of an operator without arrays; None where arrays are drawn.
 _creates: ContextVar[Callable[..., Any] | None] = ContextVar("creates", default=None)
 
 
