@@ -72,7 +72,7 @@ class SymbolicSizes(NamedTuple):
 def _text(value: Any, constants: dict[str, Any]) -> str:
     if isinstance(value, tuple | list) and is_symbolic(value):
         return f"({''.join([f'{_text(x, constants)}, ' for x in value])})"
-    if export.is_symbolic_dim(value):
+    if is_symbolic(value):
         return str(value).replace("^", "**")
     if value.__class__ is int:
         return str(value)
