@@ -45,6 +45,7 @@ def _agree(ours: list, theirs: list) -> bool:
     return _close(ours, theirs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("theme", "question"), [(t, q) for t in nq.THEMES for q in nq.questions(t)]
 )
