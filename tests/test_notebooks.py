@@ -33,7 +33,7 @@ def _printed(text, name="stdout"):
     return {"output_type": "stream", "name": name, "text": text}
 
 
-def test_there_are_thirteen_and_the_readme_leads_to_them():
+def test_there_are_fourteen_and_the_readme_leads_to_them():
     assert [path.name[:3] for path in NOTEBOOKS] == [f"{k:02}_" for k in range(1, 14)]
     assert "](notebooks/01_symbol_and_executor.ipynb)" in README
 
