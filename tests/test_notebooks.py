@@ -34,7 +34,7 @@ def _printed(text, name="stdout"):
 
 
 def test_there_are_fourteen_and_the_readme_leads_to_them():
-    assert [path.name[:3] for path in NOTEBOOKS] == [f"{k:02}_" for k in range(1, 14)]
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"{k:02}_" for k in range(1, 15)]
     assert "](notebooks/01_symbol_and_executor.ipynb)" in README
 
 
