@@ -7,11 +7,14 @@ never stand for others.
 
 from __future__ import annotations
 
+import gc
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from jax import export
+
+from .._support.garbage_collection import paused_collection
 
 #: Maximum number of times that further axes become symbols.
 _MAX_TRACES = 8
@@ -85,7 +88,7 @@ class ForAnySizes(Generic[Made]):
     """Something that is made of the sizes of some arrays, once for all sizes if it can be.
 
     problems
-        the errors of traces with symbols, by the axes that were to share one; none is tried again.
+        the messages of traces that failed, by the axes that were to share a symbol; none is repeated.
     """
 
     __slots__ = ("_fits", "_made", "_samples", "_sizes", "problems")
@@ -95,7 +98,7 @@ class ForAnySizes(Generic[Made]):
         self._sizes: SymbolicSizes | None = None
         self._fits: Callable[..., tuple[Any, ...]] | None = None
         self._made: Made | None = None
-        self.problems: dict[Hashable, Exception] = {}
+        self.problems: dict[Hashable, str] = {}
 
     @property
     def is_made(self) -> bool:
@@ -116,11 +119,17 @@ class ForAnySizes(Generic[Made]):
         if axes in self.problems or len(samples) + len(self.problems) > _MAX_TRACES:
             return None
         try:
-            symbolic = SymbolicSizes.of(axes, sizes)
-            self._made = make(symbolic)
+            with paused_collection():
+                symbolic = SymbolicSizes.of(axes, sizes)
+                self._made = make(symbolic)
         except Exception as error:  # an operator that decides by a size may raise any
-            self.problems[axes] = error
+            # Its text alone: the frames of a traceback hold arrays.
+            self.problems[axes] = str(error).partition("\n")[0]
             return None
+        finally:
+            # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
+            # which hold the arrays of all callers.
+            gc.collect(1)
         self._samples, self._sizes = samples, symbolic
         self._fits = symbolic.function(symbolic.sizes)
         return self.known(sizes)

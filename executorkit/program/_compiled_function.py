@@ -182,8 +182,8 @@ class CompiledFunction:
     @property
     def size_problem(self) -> str | None:
         """The first line of the error for which it is traced for each size; None without one."""
-        errors = [e for plans in self._general.values() for e in plans.problems.values()]
-        return str(errors[0]).partition("\n")[0] if errors else None
+        problems = (p for plans in self._general.values() for p in plans.problems.values())
+        return next(problems, None)
 
     # -- its jitted form -------------------------------------------------------------------------
 
