@@ -88,7 +88,7 @@ class ForAnySizes(Generic[Made]):
     """Something that is made of the sizes of some arrays, once for all sizes if it can be.
 
     problems
-        the messages of traces that failed, by the axes that were to share a symbol; none is repeated.
+        the messages of failed traces, by the axes that were to share symbols; none is repeated.
     """
 
     __slots__ = ("_fits", "_made", "_samples", "_sizes", "problems")
