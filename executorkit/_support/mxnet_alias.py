@@ -77,7 +77,8 @@ def install_as_mxnet() -> None:
         raise MXNetError("install_as_mxnet", problem, hint="call it before import mxnet")
     _finder.alias = "mxnet"
     for name, value in _NUMPY_1.items():
-        vars(np).setdefault(name, value)
+        if name not in vars(np):
+            setattr(np, name, value)
     if _SPAWNED not in sys.path:
         sys.path.insert(1, _SPAWNED)
 

@@ -491,13 +491,15 @@ class Parameter:
     def var(self) -> Symbol:
         """Returns the variable that stands for the parameter in symbols, always the same object,
         with the attributes of the parameter at the first call."""
-        if self._var is None:
-            factors = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
-            options = {"dtype": self._dtype, "init": self.init, "stype": self._stype, **factors}
-            self._var = var(self.name, shape=self.shape, **options)
-            if numpy_arrays():
-                self._var = self._var.as_np_ndarray()
-        return self._var
+        if self._var is not None:
+            return self._var
+        factors = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
+        options = {"dtype": self._dtype, "init": self.init, "stype": self._stype, **factors}
+        variable: Symbol = var(self.name, shape=self.shape, **options)
+        if numpy_arrays():
+            variable = variable.as_np_ndarray()
+        self._var = variable
+        return variable
 
     # Loading, trainers
 

@@ -99,7 +99,7 @@ def foreach(
         return (number + 1, out[num_out_data:]), out[:num_out_data]
 
     init = jnp.zeros((), jnp.int32), data[n_data : n_data + n_states]
-    sliced = [x.reshape(-1, 1) if x.ndim == 1 else x for x in data[:n_data]]
+    sliced = tuple([x.reshape(-1, 1) if x.ndim == 1 else x for x in data[:n_data]])
     (_, states), stacked = lax.scan(scan_body, init, sliced)
     return (*stacked, *states)
 

@@ -37,9 +37,9 @@ def shapes_of(name):
 
 def build(name):
     """Makes a network, without parameters from the net."""
-    from gluoncv.model_zoo import get_model
+    from gluoncv.model_zoo import get_model  # pyright: ignore[reportMissingImports]
 
-    arguments = {"classes": _CLASSES} if "custom" in name else {}
+    arguments: dict = {"classes": _CLASSES} if "custom" in name else {}
     if any(part in name for part in ("fcn_", "psp_", "deeplab", "danet", "icnet", "fastscnn")):
         arguments["crop_size"] = 480
     try:

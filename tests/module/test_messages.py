@@ -272,4 +272,4 @@ def test_each_bucket_is_compiled_once(count):
         step(length)
     module.get_params()
     assert mx.program.cache_info().traces == before
-    assert sorted(module._buckets) == [5, 6, 7]
+    assert set(module._buckets) == {5, 6, 7}

@@ -43,7 +43,9 @@ _LEFT_OUT = {
         "mean-wraps": "ONNX's mean does not wrap around",
     },
     "rnn": {"RNN_projection": "refused", "RNN_projection_layers": "refused"},
-    "roi_align": {"_contrib_ROIAlign_sensitive": "refused"},
+    "roi_align": {
+        f"_contrib_ROIAlign_sensitive{form}": "refused" for form in ("", "_unequal", "_row")
+    },
     "softmax": dict.fromkeys(
         ("softmax_half_to_single", "softmax_dtype", "softmin_dtype"), "rounded elsewhere"
     ),
