@@ -211,6 +211,8 @@ def test_an_iterator_over_the_batches_of_a_pool() -> None:
         )
         assert [*by_threads] == [11]
     dataloader._worker_initializer(None, False, False)
+    with ThreadPool(1, dataloader._thread_worker_initializer, (True, True)) as pool:
+        assert pool.apply(mx.is_np_array)
 
 
 def test_functions_of_workers() -> None:

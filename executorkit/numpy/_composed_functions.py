@@ -10,7 +10,7 @@ from ..ndarray import NDArray
 from ..ops.schema.operator_registry import named
 from ._table import FUNCTIONS
 from ._ufuncs import UFUNCS
-from .utils import call, check_array, is_number, is_numpy, operator
+from .utils import call, check_array, check_order, is_number, is_numpy, operator
 
 _reshape = FUNCTIONS["reshape"]
 
@@ -106,8 +106,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """Returns the indices along each axis of a ``shape`` for numbers of elements in order."""
-    if order != "C":
-        raise NotSupportedError("np.unravel_index", f"order={order!r}", hint="'C'")
+    check_order("np.unravel_index", order)
     if is_number(indices):
         return tuple(int(i) for i in np.unravel_index(indices, shape))
     places = call("_unravel_index", "unravel_index", [indices], shape=tuple(shape))
@@ -235,8 +234,7 @@ vsplit, hsplit, dsplit = _splitter("vsplit", 0), _splitter("hsplit", 1), _splitt
 
 def ravel(x: Any, order: str = "C") -> Any:
     """Returns all elements in order, as a vector."""
-    if order != "C":
-        raise NotSupportedError("np.ravel", f"order={order!r}", hint="'C'")
+    check_order("np.ravel", order)
     return _reshape(x, -1)
 
 
@@ -282,7 +280,8 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
     """Returns the coordinates of a grid, for vectors of coordinates along its axes; ``indexing``
     is 'xy' (the first two axes are exchanged) or 'ij', ``sparse`` leaves axes of length 1."""
     indexing, sparse = kwargs.pop("indexing", "xy"), kwargs.pop("sparse", False)
-    kwargs.pop("copy", None)
+    if not kwargs.pop("copy", True):
+        raise NotSupportedError("np.meshgrid", "copy=False is not supported", hint="leave it out")
     if kwargs or indexing not in ("xy", "ij"):
         raise ArgumentValueError("np.meshgrid", f"indexing={indexing!r}, {kwargs}")
     axes = list(range(len(xi)))
@@ -327,6 +326,7 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
 ) -> Any:
     """Returns an array of the shape and dtype of ``a`` filled with a number."""
+    check_order("np.full_like", order)
     return call("_npi_full_like", "full_like", [a], out, fill_value=fill_value, dtype=dtype)
 
 
@@ -334,12 +334,12 @@ def zeros_like(
     a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
 ) -> Any:
     """Returns zeros of the shape and dtype of ``a``."""
-    return full_like(a, 0, dtype, out=out)
+    return full_like(a, 0, dtype, order, out=out)
 
 
 def ones_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
     """Returns ones of the shape and dtype of ``a``."""
-    return full_like(a, 1, dtype, out=out)
+    return full_like(a, 1, dtype, order, out=out)
 
 
 def empty_like(

@@ -6,11 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..errors import NotSupportedError
 from . import _composed_functions as functions
 from ._table import FUNCTIONS
 from ._ufuncs import BINARY, UFUNCS
-from .utils import is_number
+from .utils import check_order, is_number
 
 
 def _operator(name: str) -> Callable[[Any, Any], Any]:
@@ -35,9 +34,7 @@ class NumpyMethods:
 
     def reshape(self, *args: Any, **kwargs: Any) -> Self:
         """Returns the elements in another shape, of which one length may be -1: a copy."""
-        order = kwargs.pop("order", "C")
-        if order != "C":
-            raise NotSupportedError("reshape", f"order={order!r} is not supported", hint="'C'")
+        check_order("reshape", kwargs.pop("order", "C"))
         if kwargs:
             raise TypeError(f"reshape() got unexpected keywords: {', '.join(kwargs)}")
         if len(args) == 1 and isinstance(args[0], tuple | list):
@@ -79,7 +76,7 @@ class NumpyMethods:
         """Returns elements limited to the numbers ``min`` and ``max``."""
         return functions.clip(self, min, max, out)
 
-    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Self:
+    def round(self, decimals: int = 0, out: Any = None) -> Self:
         """Returns elements rounded to ``decimals`` digits."""
         return FUNCTIONS["around"](self, decimals, out)
 

@@ -16,6 +16,7 @@ from ..ndarray import NDArray
 from ..ndarray.array_classes import element_type
 from ..ops.schema.operator_registry import named
 from .multiarray import ndarray
+from .utils import check_order
 
 
 def context_of(ctx: Any) -> Context:
@@ -52,13 +53,8 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
     return ndarray.from_host(host, context)
 
 
-def _check_order(name: str, order: str) -> None:
-    if order != "C":
-        raise NotSupportedError(f"np.{name}", f"order={order!r} is not supported", hint="'C'")
-
-
 def _filled(name: str, shape: Any, number: Any, dtype: Any, order: str, ctx: Any) -> ndarray:
-    _check_order(name, order)
+    check_order(f"np.{name}", order)
     context, dims = context_of(ctx), dims_of(name, shape)
     value = filled(number, dims, element_type(dtype), context.device)
     return ndarray.from_jax(value, context, shared=False)

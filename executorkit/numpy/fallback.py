@@ -7,9 +7,9 @@ import numpy as np
 
 from ..ops.schema.operator_registry import named
 from ._protocols import on_host
+from .multiarray import ndarray
 
 __all__ = ["FALLBACKS", "LINALG_FALLBACKS"]
-from .multiarray import ndarray
 
 _NAMES = (
     "allclose", "apply_along_axis", "apply_over_axes", "argpartition", "argwhere", "array_equal",
@@ -29,7 +29,7 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "alltrue": np.all,
     "in1d": lambda ar1, ar2, **kwargs: np.isin(np.ravel(ar1), ar2, **kwargs),
     "msort": lambda a: np.sort(a, 0),
-    "trapz": getattr(np, "trapezoid", None) or getattr(np, "trapz"),  # noqa: B009
+    "trapz": np.trapezoid,
 }
 _LINALG = ("cond", "lstsq", "matrix_power", "matrix_rank", "multi_dot", "qr")
 

@@ -18,6 +18,8 @@ from ..ndarray import NDArray
 from ..ndarray.array_classes import element_type
 from ._new_arrays import array, context_of
 from ._ufuncs import UFUNCS
+from .multiarray import ndarray
+from .utils import is_number, is_numpy, operator
 
 #: MXNet's functions.
 __all__ = [
@@ -25,8 +27,6 @@ __all__ = [
     "multinomial", "multivariate_normal", "normal", "pareto", "power", "rand", "randint", "randn",
     "rayleigh", "shuffle", "uniform", "weibull",
 ]  # fmt: skip
-from .multiarray import ndarray
-from .utils import is_number, is_numpy, operator
 
 #: The function that makes a symbol of an operator without arrays; None where arrays are drawn.
 _creates: ContextVar[Callable[..., Any] | None] = ContextVar("creates", default=None)
@@ -172,7 +172,7 @@ def shuffle(x: NDArray) -> None:
     x[...] = run_operator("_shuffle", x)
 
 
-def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
+def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
     """Draws how often each outcome occurs in ``n`` trials with the probabilities ``pvals``."""
     attrs: dict[str, Any] = {"n": n} | ({} if size is None else {"size": shape_of(size)})
     if is_numpy(pvals):

@@ -64,6 +64,12 @@ def plain(name: str, value: Any) -> Any:
     return value
 
 
+def check_order(func_name: str, order: str) -> None:
+    """Raises NotSupportedError for an order of elements that is not C's."""
+    if order != "C":
+        raise NotSupportedError(func_name, f"order={order!r} is not supported", hint="'C'")
+
+
 def check_options(func_name: str, options: dict[str, Any]) -> None:
     """Raises an error for options of NumPy's functions without their defaults."""
     for key, value in options.items():
@@ -169,9 +175,8 @@ def extension_function(name: str) -> Callable[..., Any]:
         op = operator(f"_npx_{name}")
         if kwargs.get("dtype", op) is None:
             del kwargs["dtype"]
-        arrays = [x for x in args if hasattr(x, "numpy_call") or isinstance(x, NDArray)]
-        arrays += [x for k, x in kwargs.items() if k != "out" and (
-            hasattr(x, "numpy_call") or isinstance(x, NDArray))]  # fmt: skip
+        operands = (*args, *(x for key, x in kwargs.items() if key != "out"))
+        arrays = [x for x in operands if is_numpy(x) or isinstance(x, NDArray)]
         for x in arrays or args[:1]:
             check_array(name, x)
         if not arrays:

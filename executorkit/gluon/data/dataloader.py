@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.reduction import ForkingPickler as ForkingPickler
 from typing import Any, Self
 
-from ..._support.shape_semantics import set_numpy_shapes
 from ...context import Context
+from ...util import set_np
 from ._batchify import (
     as_in_context as _as_in_context,
     default_batchify_fn as default_batchify_fn,
@@ -23,11 +23,11 @@ _worker_dataset: Any = None
 def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool) -> None:
     global _worker_dataset
     _worker_dataset = dataset
-    set_numpy_shapes(active_shape)
+    set_np(active_shape, active_array)
 
 
 def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
-    set_numpy_shapes(active_shape)
+    set_np(active_shape, active_array)
 
 
 def _worker_fn(
