@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from jax import export
@@ -51,10 +52,7 @@ class SymbolicSizes(NamedTuple):
     def of(shared: Sequence[int | None], sizes: Sequence[int]) -> SymbolicSizes:
         """Returns sizes with a symbol for each axis that others share, or that changes."""
         axes = sorted({axis for axis in shared if axis is not None})
-        names = [f"s{i}" for i in range(len(axes))]
-        bounds = [f"{name} >= 2" for name in names]
-        symbols = export.symbolic_shape(", ".join(names), constraints=bounds)
-        named = dict(zip(axes, symbols, strict=True))
+        named = dict(zip(axes, _symbols(tuple([sizes[axis] for axis in axes])), strict=True))
         pairs = zip(shared, sizes, strict=True)
         return SymbolicSizes(
             tuple([size if axis is None else named[axis] for axis, size in pairs]), tuple(axes)
@@ -70,6 +68,13 @@ class SymbolicSizes(NamedTuple):
         constants: dict[str, Any] = {}
         texts = "".join([f"{_text(x, constants)}, " for x in expressions])
         return eval(f"lambda {names}: ({texts})", {**_FUNCTIONS, **constants})
+
+
+# Traces for the same sizes share symbols, for which JAX has cached its traces of small functions.
+@lru_cache(maxsize=8)
+def _symbols(values: tuple[int, ...]) -> tuple[Size, ...]:
+    names = [f"s{i}" for i in range(len(values))]
+    return export.symbolic_shape(", ".join(names), constraints=[f"{n} >= 2" for n in names])
 
 
 def _text(value: Any, constants: dict[str, Any]) -> str:
@@ -128,8 +133,8 @@ class ForAnySizes(Generic[Made]):
             return None
         finally:
             # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
-            # which hold the arrays of all callers.
-            gc.collect(1)
+            # which hold the arrays of all callers. They are young: the collector was paused.
+            gc.collect(0)
         self._samples, self._sizes = samples, symbolic
         self._fits = symbolic.function(symbolic.sizes)
         return self.known(sizes)
