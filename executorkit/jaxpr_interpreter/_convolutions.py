@@ -1,6 +1,8 @@
 """Convolutions: matrix products of patches, and for each channel by itself sums over windows."""
 
+import itertools
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,6 +18,10 @@ from ._shapes import padded
 _PATCH_BYTES = 1 << 20
 #: Time of a product that ``np.einsum`` adds up, relative to a product in a matrix product.
 _SUM_COST = 8
+#: Number of multiplications that take as long as NumPy's calls for one convolution.
+_CALL_MULTIPLICATIONS = 1 << 20
+#: Number of sums that the products of a large window are divided into, and terms of a product.
+_SUMS, _LEAST_TERMS = 4, 64
 
 
 class _Geometry(NamedTuple):
@@ -66,26 +72,32 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     depthwise = geometry.groups > 1 and geometry.groups == left.shape[numbers.lhs_spec[1]]
     if 0 in out or not left.size or not right.size:
         return lambda x, kernel: np.zeros(out, dtype)
+    by_window = math.prod(geometry.window) > math.prod(geometry.out)
     # Elements of the input that follow each other in patches of either order.
     by_pixels = math.prod(geometry.out[-1:]) if geometry.strides[-1:] == (1,) else 1
     by_channels = math.prod(geometry.window[-1:]) * left.shape[numbers.lhs_spec[1]]
 
     def product(x: np.ndarray, kernel: object, geometry: _Geometry) -> np.ndarray:
-        turned = channels_last and not (x.flags.c_contiguous and by_channels < by_pixels)
-        return (_by_channels_last if turned else _by_channels_first)(x, kernel, geometry)
+        if channels_last and not (x.flags.c_contiguous and by_channels < by_pixels):
+            return _by_channels_last(x, kernel, geometry)
+        return (_by_window if by_window else _by_channels_first)(x, kernel, geometry)
+
+    def grouped(x: np.ndarray, kernel: Raw, geometry: _Geometry) -> Raw:
+        if geometry.batch_groups > 1:
+            return _by_parts(product, x, kernel, geometry, geometry.batch_groups, 0)
+        if depthwise:
+            return _depthwise(x, kernel, geometry)
+        if geometry.groups > 1:
+            return _by_parts(product, x, kernel, geometry, geometry.groups, 1)
+        return product(x, kernel, geometry)
+
+    sizes = [left.shape[i] for i in numbers.lhs_spec[2:]]
+    conv = _by_phases(grouped, geometry, sizes, call.outs[0].size * terms) or grouped
 
     def convolve(x: np.ndarray, kernel: Raw) -> np.ndarray:
         x = x.transpose(numbers.lhs_spec).astype(wide, copy=False)
         kernel = kernel.transpose(numbers.rhs_spec).astype(wide, copy=False)
-        if geometry.batch_groups > 1:
-            result = _by_parts(product, x, kernel, geometry, geometry.batch_groups, 0)
-        elif depthwise:
-            result = _depthwise(x, kernel, geometry)
-        elif geometry.groups > 1:
-            result = _by_parts(product, x, kernel, geometry, geometry.groups, 1)
-        else:
-            result = product(x, kernel, geometry)
-        return result.astype(dtype, copy=False).transpose(back)
+        return conv(x, kernel, geometry).astype(dtype, copy=False).transpose(back)
 
     return convolve
 
@@ -93,6 +105,49 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
 def _by_parts(conv: Kernel, x: Raw, kernel: Raw, geometry: _Geometry, count: int, axis: int) -> Raw:
     pairs = zip(np.split(x, count, axis), np.split(kernel, count), strict=True)
     return np.concatenate([conv(part, weights, geometry) for part, weights in pairs], 1)
+
+
+def _by_phases(
+    conv: Kernel, geometry: _Geometry, sizes: Sequence[int], multiplications: int
+) -> Kernel | None:
+    """Returns the convolution of an input with zeros in between without products by these: results
+    whose places differ by as much as the elements' share a part of the kernel. None where there are
+    none, or too few."""
+    steps = [interior + 1 for _, _, interior in geometry.padding]
+    count = math.prod(steps)
+    plain = all(step == 1 for step in (*geometry.strides, *geometry.dilation))
+    if count == 1 or not plain or multiplications < _CALL_MULTIPLICATIONS * count:
+        return None
+    lows = [low for low, _, _ in geometry.padding]
+    phases = []
+    for places in itertools.product(*map(range, steps)):
+        firsts = [(low - i) % step for low, i, step in zip(lows, places, steps, strict=True)]
+        of_kernel = tuple(map(slice, firsts, itertools.repeat(None), steps))
+        of_result = tuple(map(slice, places, itertools.repeat(None), steps))
+        window, out = (
+            tuple([len(range(n)[part]) for n, part in zip(lengths, index, strict=True)])
+            for lengths, index in ((geometry.window, of_kernel), (geometry.out, of_result))
+        )
+        edges = []
+        for i, low, first, step, taps, n, size in zip(
+            places, lows, firsts, steps, window, out, sizes, strict=True
+        ):
+            before = (low - i - first) // step
+            edges.append((before, n + taps - 1 - size - before, 0))
+        if 0 not in out:
+            part = geometry._replace(window=window, padding=tuple(edges), out=out)
+            phases.append((part, (..., *of_kernel), (slice(None), slice(None), *of_result)))
+    rank = len(steps)
+
+    def convolve(x: np.ndarray, kernel: Raw, _: _Geometry) -> Raw:
+        batch, outputs = x.shape[0] // geometry.batch_groups, kernel.shape[0]
+        result = np.empty((batch, *geometry.out, outputs), x.dtype)
+        result = result.transpose(0, rank + 1, *range(1, rank + 1))
+        for part, of_kernel, of_result in phases:
+            result[of_result] = 0 if 0 in part.window else conv(x, kernel[of_kernel], part)
+        return result
+
+    return convolve
 
 
 def _edged(x: np.ndarray, geometry: _Geometry) -> Raw:
@@ -123,8 +178,10 @@ def _patches(x: np.ndarray, geometry: _Geometry) -> Raw:
     )
 
 
-def _pieces(batch: int, rows: int, row_bytes: int) -> list[tuple[slice, slice]]:
-    count = max(1, _PATCH_BYTES // max(row_bytes, 1))
+def _pieces(
+    batch: int, rows: int, row_bytes: int, limit: int = _PATCH_BYTES
+) -> list[tuple[slice, slice]]:
+    count = max(1, limit // max(row_bytes, 1))
     if count >= rows:
         step = count // rows
         return [(slice(i, i + step), slice(None)) for i in range(0, batch, step)]
@@ -180,6 +237,56 @@ def _by_channels_last(x: Raw, kernel: Raw, geometry: _Geometry) -> Raw:
 
             run_all([partial(multiply, piece) for piece in pieces], view.size * outputs)
     return result.transpose(0, rank + 1, *range(1, rank + 1))
+
+
+def _by_window(x: Raw, kernel: Raw, geometry: _Geometry) -> Raw:
+    """Convolves with a window that is larger than the result, as gradients of weights do: adds up
+    products of parts of the window."""
+    batch, channels = x.shape[:2]
+    outputs, window, out = kernel.shape[0], geometry.window, geometry.out
+    batch_last, outputs_last = (y.strides[0] == y.itemsize for y in (x, kernel))
+    if batch_last:
+        x = _edged_channels_last(x.swapaxes(0, 1), geometry).swapaxes(0, 1)
+    else:
+        x = _edged(x, geometry)
+    view = _patches(x, geometry)
+    of_window = range(1, 2 + len(out))  # axes of the view, with the channels
+    of_out = range(2 + len(out), view.ndim)
+    terms = channels * math.prod(window)
+    columns = view.size // terms
+
+    def operands(part: tuple[slice, slice]) -> tuple[Raw, Raw]:
+        patches, weights = view[:, *part], kernel[:, *part]
+        if outputs_last:
+            weights = weights.transpose(*of_window, 0).reshape(-1, outputs).T
+        else:
+            weights = weights.reshape(outputs, -1)
+        if batch_last:
+            return weights, patches.transpose(*of_window, *of_out, 0).reshape(-1, columns)
+        return weights, patches.transpose(0, *of_out, *of_window).reshape(columns, -1).T
+
+    column = columns * x.itemsize
+    limit = max(_PATCH_BYTES, column * _LEAST_TERMS)
+    pieces = _pieces(channels, window[0], column * math.prod(window[1:]), limit)
+    sums: list[Raw] = [None] * min(_SUMS, len(pieces))
+
+    def add_up(n: int) -> None:
+        first, *others = pieces[n :: len(sums)]
+        total = np.matmul(*operands(first))
+        for part in others:
+            np.add(total, np.matmul(*operands(part)), total)
+        sums[n] = total
+
+    if len(sums) == 1:
+        total = divided_product(*operands(pieces[0]))
+    else:
+        run_all([partial(add_up, n) for n in range(len(sums))], outputs * view.size)
+        total = sums[0]
+        for other in sums[1:]:
+            np.add(total, other, total)
+    if batch_last:
+        return np.moveaxis(total.reshape(outputs, *out, batch), -1, 0)
+    return total.reshape(outputs, batch, *out).swapaxes(0, 1)
 
 
 def _weight_columns(kernel: Raw, last: tuple[int, ...]) -> Raw:

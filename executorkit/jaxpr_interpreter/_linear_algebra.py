@@ -45,20 +45,20 @@ def _dot_general(call: Call) -> Kernel | None:
     shape, dtype = call.shape, call.dtype
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
     plain = wide == left.dtype == right.dtype == dtype and not batch
-    if plain and len(left.shape) == len(right.shape) == 2 and len(left_sum) == 1:
-        return _matrices(left_order != (0, 1), right_order != (0, 1), rows * terms * columns)
+    is_divided = not batch and rows * terms * columns >= MIN_MULTIPLICATIONS
+    if plain and not is_divided and len(left.shape) == len(right.shape) == 2 and len(left_sum) == 1:
+        return _matrices(left_order != (0, 1), right_order != (0, 1))
+    matmul = divided_product if is_divided else np.matmul
 
     def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         x = x.transpose(left_order).reshape(left_shape).astype(wide, copy=False)
         y = y.transpose(right_order).reshape(right_shape).astype(wide, copy=False)
-        return np.matmul(x, y).astype(dtype, copy=False).reshape(shape)
+        return matmul(x, y).astype(dtype, copy=False).reshape(shape)
 
     return multiply
 
 
-def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel:
-    if multiplications >= MIN_MULTIPLICATIONS:
-        return lambda x, y: divided_product(x.T if turn_left else x, y.T if turn_right else y)
+def _matrices(turn_left: bool, turn_right: bool) -> Kernel:
     if turn_left:
         return (lambda x, y: x.T @ y.T) if turn_right else (lambda x, y: x.T @ y)
     return (lambda x, y: x @ y.T) if turn_right else np.matmul

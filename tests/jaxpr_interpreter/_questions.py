@@ -430,6 +430,23 @@ def convolution_questions() -> Iterator[Question]:
             (x, normal(8, x.shape[1], 5, 5)),
             3e-6,
         )
+    # Gradients: windows of several pieces, and inputs with zeros in between.
+    for layout, kernel in (("NHWC", "OHWI"), ("NCHW", "OIHW"), ("NHWC", "HWIO")):
+        sizes = {"N": 8, "C": 64, "H": 18, "W": 17, "O": 16, "I": 64}
+        x = normal(*(sizes[c] for c in layout))
+        w = normal(*(3 if c in "HW" else sizes[c] for c in kernel))
+
+        def conv(x: Any, w: Any, numbers: Any = (layout, kernel, layout)) -> Any:
+            return lax.conv_general_dilated(
+                x, w, (2, 2), ((1, 1), (0, 2)), dimension_numbers=numbers
+            )
+
+        yield Question(
+            f"gradients-{layout}-{kernel}",
+            lambda x, w, conv=conv: jax.vjp(conv, x, w)[1](jnp.sin(conv(x, w))),
+            (x, w),
+            1e-5,
+        )
     small = RANDOM.integers(-128, 128, (1, 3, 5, 5)).astype(np.int8)
     yield Question(
         "int8",
