@@ -6,6 +6,8 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
 
 #: Numbers of ``mallopt``'s parameters.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -4, -8
@@ -32,5 +34,19 @@ def release_freed_memory() -> None:
         malloc_trim(0)
 
 
-def _function(name: str) -> Callable[..., int] | None:
+@lru_cache(maxsize=1)
+def _sbrk() -> Callable[[int], int | None]:
+    sbrk = _function("sbrk")
+    if sbrk is None:
+        return lambda _: 0
+    sbrk.argtypes, sbrk.restype = [ctypes.c_ssize_t], ctypes.c_void_p
+    return sbrk
+
+
+def heap_end() -> int:
+    """Returns the address where the heap of the process ends; 0 where that is not known."""
+    return _sbrk()(0) or 0
+
+
+def _function(name: str) -> Any:
     return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

@@ -78,3 +78,41 @@ def test_steps_fetch_no_memory_again() -> None:
 
     assert faults("1") < 500
     assert faults("0") > 5000
+
+
+GROWTH = """
+import numpy as np
+from executorkit.program import _retained_memory as retained
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) >> 8
+
+def fill_and_free(mebibytes):
+    block = np.ones(mebibytes << 17)
+    guard = np.ones(1 << 14)
+    del block
+    return guard
+
+retained._set_malloc()
+sizes, guards = [], []
+for action in (None, 0, 2**25, 2**25):
+    guards.append(fill_and_free(128 if len(guards) < 3 else 256))
+    before = resident()
+    if action is not None:
+        retained.trim(action)
+    sizes.append(before - resident())
+print(*sizes)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="settings of the GNU C library")
+def test_freed_memory_is_given_back_where_the_heap_has_grown() -> None:
+    env = {n: v for n, v in os.environ.items() if not n.startswith(("MALLOC_", "GLIBC_"))}
+    command = [sys.executable, "-c", GROWTH]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    retained, after_a_compilation, without_growth, with_growth = map(int, done.stdout.split())
+    assert retained == 0
+    assert after_a_compilation > 100
+    assert without_growth == 0
+    assert with_growth > 100
