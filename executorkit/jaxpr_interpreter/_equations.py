@@ -17,16 +17,7 @@ import numpy as np
 
 from .._support.annotations import Arrays, Raw
 from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
-from ..jaxprs import (
-    FlatProgram,
-    Flattener,
-    FlatValue,
-    SymbolicSizes,
-    Trait,
-    is_symbolic,
-    needed,
-    primitives_with,
-)
+from ..jaxprs import FlatProgram, Flattener, FlatValue, Trait, is_symbolic, needed, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
 
 #: Primitives that JAX evaluates by a function of other primitives.
@@ -35,7 +26,7 @@ _IDENTITIES = primitives_with(Trait.IDENTITY)
 _RESHAPES = primitives_with(Trait.KEEPS_ORDER)
 _UNKNOWN = Aval((), np.dtype(bool))
 #: The parameters that hold jaxprs, of the primitives that there are rules for.
-_JAXPRS = frozenset({"body_jaxpr", "branches", "cond_jaxpr", "jaxpr", "update_jaxpr"})
+JAXPRS = frozenset({"body_jaxpr", "branches", "cond_jaxpr", "jaxpr", "update_jaxpr"})
 
 
 class Equation(NamedTuple):
@@ -62,6 +53,8 @@ class FlatJaxpr(NamedTuple):
     results: list[tuple[int, bool]]
     #: Sorted names of unsupported dtypes of its values.
     faults: tuple[str, ...]
+    #: Makes its plan, of a jaxpr in a plan for any sizes.
+    planned: Callable[[], Any] | None = None
 
     def to_bytes(self) -> bytes:
         """Serialises for a process with the same code; raises the errors of ``pickle``."""
@@ -209,9 +202,9 @@ class _Equations(Flattener[int]):
 
 
 def _without_jaxprs(params: Mapping[str, object]) -> Mapping[str, Any]:
-    if params.keys().isdisjoint(_JAXPRS):
+    if params.keys().isdisjoint(JAXPRS):
         return params
-    return {name: _flat(x) if name in _JAXPRS else x for name, x in params.items()}
+    return {name: _flat(x) if name in JAXPRS else x for name, x in params.items()}
 
 
 def _flat(param: object) -> Any:
@@ -258,7 +251,7 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
                 operands = tuple([broadcast.get(i, i) for i in ins])
                 if any(avals[i].shape == call.shape for i in operands):
                     ins = operands
-            elif not rule.weight and all(i in constants for i in ins) and not _varies(call):
+            elif not rule.weight and all(i in constants for i in ins) and not varies(call):
                 kernel = rule.make(call)
                 if kernel is not None:
                     constants[out] = np.asarray(kernel(*[constants[i] for i in ins]))
@@ -272,7 +265,7 @@ def _is_elementwise(call: Call, rule: KernelRule) -> bool:
     return rule.any_shape and isinstance(rule.make(call), np.ufunc)
 
 
-def _varies(call: Call) -> bool:
+def varies(call: Call) -> bool:
     return call.name == "dim_as_value" or is_symbolic(call.shape)
 
 
@@ -289,86 +282,3 @@ def _is_aligned_broadcast(call: Call) -> bool:
         return False
     rank, source = len(call.shape), call.ins[0].shape
     return tuple(call.params["broadcast_dimensions"]) == tuple(range(rank - len(source), rank))
-
-
-class GeneralJaxpr:
-    """A flat jaxpr whose sizes are expressions of symbols."""
-
-    __slots__ = ("_avals", "_evaluate", "_flat", "_params")
-
-    def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
-        self._flat = flat
-        expressions: list[object] = []
-        #: By the number of a value, the number of its shape among the evaluated expressions.
-        self._avals: dict[int, int] = {}
-        #: For every equation the parameters that have sizes, by name.
-        self._params: list[dict[str, int | GeneralJaxpr | tuple[GeneralJaxpr, ...]]] = []
-        numbers: dict[object, int] = {}
-
-        def number(expression: object) -> int:
-            if expression not in numbers:
-                numbers[expression] = len(expressions)
-                expressions.append(expression)
-            return numbers[expression]
-
-        for i, aval in enumerate(flat.avals):
-            if is_symbolic(aval.shape):
-                self._avals[i] = number(aval.shape)
-        for equation in flat.equations:
-            varying = {}
-            for name, x in equation.call.params.items():
-                if name in _JAXPRS:
-                    varying[name] = _general(x, sizes)
-                elif is_symbolic(x):
-                    varying[name] = number(x)
-            self._params.append(varying)
-        self._evaluate = sizes.function(expressions)
-
-    @property
-    def varying(self) -> list[int]:
-        """The numbers of the equations that depend on the sizes."""
-        varies = self._avals.keys()
-        return [
-            n
-            for n, (e, params) in enumerate(zip(self._flat.equations, self._params, strict=True))
-            if params or not varies.isdisjoint((*e.inputs, *e.outputs))
-        ]
-
-    def at(self, values: Sequence[int]) -> FlatJaxpr:
-        flat = self._flat
-        avals, call_of = self.calls_at(values)
-        equations = [e._replace(call=call_of(n)) for n, e in enumerate(flat.equations)]
-        return flat._replace(equations=equations, avals=avals)
-
-    def calls_at(self, values: Sequence[int]) -> tuple[list[Aval], Callable[[int], Call]]:
-        """Returns the values' avals for these values of the symbols, and a function that returns
-        the call of an equation."""
-        flat = self._flat
-        evaluated = self._evaluate(*values)
-        avals = flat.avals.copy()
-        for i, n in self._avals.items():
-            avals[i] = Aval(evaluated[n], avals[i].dtype)
-
-        def call_of(n: int) -> Call:
-            equation, varying = flat.equations[n], self._params[n]
-            params = equation.call.params
-            if varying:
-                params = {**params}
-                for name, x in varying.items():
-                    params[name] = evaluated[x] if isinstance(x, int) else _at(x, values)
-            ins, outs = [tuple([avals[i] for i in x]) for x in (equation.inputs, equation.outputs)]
-            return Call(equation.call.name, params, ins, outs)
-
-        return avals, call_of
-
-
-def _general(param: Any, sizes: SymbolicSizes) -> Any:
-    if isinstance(param, FlatJaxpr):
-        return GeneralJaxpr(param, sizes)
-    return tuple([_general(x, sizes) for x in param]) if isinstance(param, tuple) else param
-
-
-def _at(param: Any, values: Sequence[int]) -> Any:
-    if isinstance(param, GeneralJaxpr):
-        return param.at(values)
-    return tuple([_at(x, values) for x in param]) if isinstance(param, tuple) else param
