@@ -6,7 +6,7 @@ the operator allows it, so that a decaying rate compiles nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
@@ -18,7 +18,8 @@ import numpy as np
 from .._support.annotations import Arrays, DType
 from ..arrays.handle import Handle
 from ..errors import DTypeError, DynamicShapeError, MXNetError, ShapeError, explain
-from ..lowering import call_results
+from ..jaxprs import ForAnySizes, SymbolicSizes, size_kinds
+from ..lowering import call_results, memoize
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import Attr, Floats, to_text
 from ..ops.schema.channels_last import layout_elementwise
@@ -41,8 +42,8 @@ class ResolvedCall:
 
     __slots__ = (
         "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible",
-        "number_names", "op", "output_shapes", "params", "state_positions", "texts",
-        "train_key",
+        "number_names", "op", "output_shapes", "params", "state_positions", "texts", "train_key",
+        "types",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +82,9 @@ class ResolvedCall:
         self.output_shapes = None
         if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
             self.output_shapes = partial(op.output_shapes, self.params)
+
+        #: The types of its outputs for any sizes, by operator, numbers of axes and dtypes.
+        self.types: dict[Hashable, ForAnySizes[Callable[..., tuple[ArrayType, ...]]]] = {}
 
     def with_numbers(self, numbers: Arrays) -> ResolvedCall:
         if not numbers:
@@ -165,11 +169,35 @@ def check_inputs(op: OpDef, p: Params, arrays: Arrays) -> None:
         ) from None
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=1024)
 def output_types(
     resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
 ) -> tuple[ArrayType, ...]:
-    """Returns shapes and dtypes of visible outputs; MXNetError for inputs that do not fit."""
+    """Returns shapes and dtypes of visible outputs; MXNetError for inputs that do not fit. Where
+    the operator's rules hold for symbols, they hold for all sizes."""
+    sizes = tuple([size for shape, _ in input_types for size in shape])
+    kind = op, size_kinds(sizes), *[(len(shape), dtype) for shape, dtype in input_types]
+    general = resolved.types.get(kind)
+    if general is None:
+        general = memoize(resolved.types, kind, ForAnySizes())
+
+    def make(symbolic: SymbolicSizes) -> Callable[..., tuple[ArrayType, ...]]:
+        rest = iter(symbolic.sizes)
+        types = [(tuple([next(rest) for _ in shape]), dtype) for shape, dtype in input_types]
+        return symbolic.function(_output_types(resolved, op, types))
+
+    known = general.find(sizes, make)
+    if known is not None:
+        types_of, values = known
+        return types_of(*values)
+    types = _output_types(resolved, op, input_types)
+    general.note(sizes)
+    return types
+
+
+def _output_types(
+    resolved: ResolvedCall, op: OpDef, input_types: Sequence[ArrayType]
+) -> tuple[ArrayType, ...]:
     avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
     check_inputs(op, resolved.params, avals)
     with call_errors(op, resolved.params, avals):

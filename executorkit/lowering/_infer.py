@@ -17,7 +17,7 @@ import jax
 from .._support.annotations import Raw
 from ..errors import MXNetError, ShapeError, explain
 from ..jax_internals import in_x64
-from ..jaxprs import ForAnySizes, SymbolicSizes, size_kinds
+from ..jaxprs import ForAnySizes, SymbolicSizes, is_symbolic, size_kinds
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import Shape, dtype_name, make_attr
 from ..ops.schema.inference import (
@@ -335,6 +335,8 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     if cached is not None:
         return cached
     sizes = tuple([size for shape in shapes for size in shape])
+    if is_symbolic(sizes):
+        return _traced_results(op, p, shapes, dtypes)
     kind = op, p.key, tuple(map(len, shapes)), size_kinds(sizes), dtypes
     general = _GENERAL.get(kind)
     if general is None:
