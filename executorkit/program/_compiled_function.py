@@ -390,11 +390,12 @@ class CompiledFunction:
     ) -> Plan | None:
         """Returns the plan of a small call of new shapes without a trace; None if there is none.
         ``shapes`` are the results' of an element-wise call."""
-        if self._interprets() is False:
-            return None
-        if shapes is not None:
-            return self.host_plans.of_any_shape(key, shapes)
-        return self.host_plans.of_any_sizes(key, self._settings.check)
+        plans = self.host_plans
+        if shapes is None:
+            steps = plans.of_any_sizes(key, self._settings.check)
+        else:
+            steps = plans.of_any_shape(key, shapes)
+        return None if steps is None or self._interprets() is False else plans.kept(key, steps)
 
     # -- compilation ahead -----------------------------------------------------------------------
 

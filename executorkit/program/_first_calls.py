@@ -57,8 +57,9 @@ _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: 186 (SqueezeNet), 0.85 with 254 (MobileNet v2), 1.8 with 683 (ResNet-50).
 _COMPILE_SECONDS = 0.05
 #: Maximum estimated seconds of a call that is interpreted for good, such as an operator on small
-#: arrays: NumPy takes less time than the call of a compiled program.
-_STAYING_SECONDS = 1e-5
+#: arrays: NumPy takes less time than the call of a compiled program (estimated 10 us, a product of
+#: 64 x 64: 16 us beside 23).
+_STAYING_SECONDS = 1.2e-5
 #: Number of new sizes, one after the other, whose programs are looked for on disk.
 _MAX_MISSING = 8
 #: Maximum number of sets of shapes of a function that are listed at a time; one more and the
@@ -127,8 +128,9 @@ class Entry:
         return True
 
 
-class HostPlans(dict[HostKey, Plan]):
-    """Plans of small calls by shapes and dtypes: the call of a compiled program takes longer."""
+class HostPlans(dict[HostKey, Plan | None]):
+    """Plans of small calls by shapes and dtypes: the call of a compiled program takes longer. None
+    for a call that is known to be a larger one."""
 
     def __init__(self) -> None:
         #: Plans for any shape, by the number of axes and the dtype of each array.
@@ -155,7 +157,7 @@ class HostPlans(dict[HostKey, Plan]):
         """Returns the plan of an element-wise call of new shapes, whose results have ``shapes``,
         without a trace. None if there is none."""
         general = self._general.get(_ranks(key))
-        return None if general is None else self._kept(key, general.for_shapes(shapes))
+        return None if general is None else general.for_shapes(shapes)
 
     def of_any_sizes(self, key: HostKey, check: Callable[..., object]) -> Plan | None:
         """Returns the plan of a small call of new shapes from a trace for any sizes; None without
@@ -166,15 +168,16 @@ class HostPlans(dict[HostKey, Plan]):
         if known is None:
             return None
         check(None, (), *[jax.ShapeDtypeStruct(*x) for x in key])
-        return self._kept(key, known[0][0].at(known[1]))
+        return known[0][0].at(known[1])
 
-    def _kept(self, key: HostKey, steps: Plan) -> Plan | None:
-        if steps.uncovered or steps.estimate > _STAYING_SECONDS:
-            return None
+    def kept(self, key: HostKey, steps: Plan) -> Plan | None:
+        """Returns a plan of these, listed for the next call; None for a larger call."""
+        stays = not steps.uncovered and steps.estimate <= _STAYING_SECONDS
+        kept = steps if stays else None
         if len(self) < MAX_LISTED_SHAPES:
-            self[key] = steps
+            self[key] = kept
             self._untraced[key] = None
-        return steps
+        return kept
 
 
 def _sizes_of(key: HostKey) -> tuple[int, ...]:
