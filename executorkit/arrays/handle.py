@@ -54,7 +54,9 @@ class Handle:
     _seen_version: int
 
     @classmethod
-    def from_storage(cls, storage: Storage, offset: int, shape: Shape, context: Context) -> Self:
+    def from_storage(
+        cls, storage: Storage, offset: int, shape: Shape, context: Context, graph_entry: Any = None
+    ) -> Self:
         """Returns an NDArray of ``shape`` over the storage's elements from ``offset`` on."""
         self = cls.__new__(cls)
         self.storage = storage
@@ -64,7 +66,7 @@ class Handle:
         self.covers_storage = shape == storage.shape
         self._seen = None
         self._seen_version = -1
-        self.graph_entry = None
+        self.graph_entry = graph_entry
         return self
 
     @classmethod

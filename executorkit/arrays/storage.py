@@ -110,7 +110,6 @@ class Storage:
         "producer",
         "shape",
         "shared",
-        "size",
         "version",
     )
 
@@ -121,7 +120,6 @@ class Storage:
         #: The contents, of shape ``shape``; None while they are deferred or partly overwritten.
         self.current = value
         self.shape = shape
-        self.size = math.prod(shape)
         self.dtype = dtype
         #: Computes the contents: calling it must assign them (or write over them).
         self.producer = producer
@@ -135,6 +133,10 @@ class Storage:
     @classmethod
     def lazy(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
         return cls(shape, dtype, producer=LazyContents(make))
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
     @property
     def value(self) -> jax.Array:

@@ -57,16 +57,9 @@ class _Deferral(NamedTuple):
     step: Callable[[], RecordedStep]
 
 
-class References(NamedTuple):
-    """The arrays of a call as a segment knows them."""
-
-    #: For each the number of a value, ``~n`` if it has no entry, or the kind of a new leaf.
-    keys: list[int | LeafKind]
-    #: For each new leaf its place among the contents, versions and entries.
-    places: dict[Handle, int]
-    values: list[Raw]
-    versions: list[int]
-    links: list[LeafEntry]
+#: The arrays of a call as a segment knows them: for each the number of a value, ``~n`` if it has no
+#: entry, or the kind of a new leaf; and by new leaf its contents, their version, and its entry.
+References = tuple[list[int | LeafKind], dict[Handle, tuple[Any, int, LeafEntry]]]
 
 
 class RecordedSegment(TapeSegment):
@@ -113,7 +106,8 @@ class RecordedSegment(TapeSegment):
     # -- recording -------------------------------------------------------------------------------
 
     def references(self, arrays: Sequence[Handle], states: Collection[int]) -> References:
-        keys, places, values, versions, links = references = References([], {}, [], [], [])
+        keys: list[int | LeafKind] = []
+        new: dict[Handle, tuple[Any, int, LeafEntry]] = {}
         known, context, n_values = self._known, self.context, self.trace.n_values
         for k, array in enumerate(arrays):
             storage, entry = array.storage, array.graph_entry
@@ -135,8 +129,8 @@ class RecordedSegment(TapeSegment):
             if not is_variable and storage.producer is self and array.covers_storage:
                 keys.append(~self._number_of(storage))
                 continue
-            if array in places:
-                keys.append(n_values + places[array])
+            if array in new:
+                keys.append(n_values + [*new].index(array))
                 continue
             kind = value = link = None
             whole = storage.__class__ is Storage and array.covers_storage and k not in states
@@ -149,11 +143,8 @@ class RecordedSegment(TapeSegment):
             if kind is None or value is None:
                 kind, value, link = self._new_leaf(array, entry, k in states)
             keys.append(kind)
-            places[array] = len(values)
-            values.append(value)
-            versions.append(storage.version)
-            links.append(link)
-        return references
+            new[array] = value, storage.version, link
+        return keys, new
 
     def _number_of(self, storage: Storage) -> int:
         for number in range(len(self._storages) - 1, -1, -1):
@@ -203,31 +194,30 @@ class RecordedSegment(TapeSegment):
         hold the lock. The last assignment makes the call part of the segment; the remains of an
         interrupted call are dropped first."""
         before = self.trace
-        keys, new, values, versions, links = references
+        keys, new = references
         trace = before.after(resolved, train, keys, uses)
         if targets:
             check_targets(f"operator {resolved.op.name}", targets, trace.output_types)
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
-        storages.extend([_dead] * len(new))
-        self._leaf_arrays += new
-        self._leaf_values += values
-        self.leaf_entries += links
-        if targets:
-            results = [target.storage for target in targets]
-        else:
-            results = []
-            for shape, dtype in trace.output_types:
-                results.append(Storage(shape, dtype, None, False, self))
+        if new:
+            storages.extend([_dead] * len(new))
+            n = before.n_values
+            for array, (value, version, link) in new.items():
+                self._leaf_arrays.append(array)
+                self._leaf_values.append(value)
+                self.leaf_entries.append(link)
+                self._known[array] = n, version, array.graph_entry
+                n += 1
         outputs = []
-        for number, storage in zip(trace.outputs, results, strict=True):
+        number = trace.outputs.start
+        for k, (shape, dtype) in enumerate(trace.output_types):
+            storage = targets[k].storage if targets else Storage(shape, dtype, None, False, self)
             storages.append(weakref.ref(storage))
-            outputs.append(RecordedValue(self, number, storage))
+            outputs.append(RecordedValue(self, number + k, storage))
         if trace.draws:
             self._draws.append(next_key_data(self.context))
-        for array, number in new.items():
-            self._known[array] = before.n_values + number, versions[number], array.graph_entry
         self.trace = trace
         if targets:
             complete(lambda: [target.storage.defer(self) for target in targets])
@@ -241,17 +231,21 @@ class RecordedSegment(TapeSegment):
         """Adds the calls of a graph by one look-up; ``check`` is called for arrays of kinds that
         are new here. Values that it does not return have no storage."""
         before = self.trace
-        keys, new, values, versions, links = references
+        keys, new = references
         graph = before.after_graph(call, train, keys, check)
         trace = graph.trace
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
         storages.extend([_dead] * (trace.n_values - before.n_values))
-        leaves = list(map([*new].__getitem__, graph.leaves))
-        self._leaf_arrays += leaves
-        self._leaf_values += map(values.__getitem__, graph.leaves)
-        self.leaf_entries += map(links.__getitem__, graph.leaves)
+        if new:
+            arrays = list(map([*new].__getitem__, graph.leaves))
+            values, versions, links = zip(*map(new.__getitem__, arrays), strict=True)
+            self._leaf_arrays += arrays
+            self._leaf_values += values
+            self.leaf_entries += links
+            facts = zip(graph.leaf_numbers, versions, map(_ENTRY, arrays), strict=True)
+            self._known.update(zip(arrays, facts, strict=True))
         outputs: dict[int, RecordedValue] = {}
         for number, (shape, dtype) in zip(graph.outputs, graph.types, strict=True):
             if number not in outputs:
@@ -260,9 +254,6 @@ class RecordedSegment(TapeSegment):
                 outputs[number] = RecordedValue(self, number, storage)
         for _ in range(trace.n_draws - before.n_draws):
             self._draws.append(next_key_data(self.context))
-        read = map(versions.__getitem__, graph.leaves)
-        facts = zip(graph.leaf_numbers, read, map(_ENTRY, leaves), strict=True)
-        self._known.update(zip(leaves, facts, strict=True))
         self.trace = trace
         if trace.n_calls >= MAX_CALLS:
             self.close(f"{MAX_CALLS} calls were recorded")

@@ -109,20 +109,26 @@ class Skeleton:
 class NumberUses:
     """Numbers of one call at a place of a trace; ``skeleton`` stands for the traces after it."""
 
-    __slots__ = ("_values", "skeleton")
+    __slots__ = ("_calls", "skeleton")
 
     def __init__(self) -> None:
         self.skeleton = Skeleton()
-        self._values: set[tuple[float, ...]] | None = set()
+        #: The call with its numbers as constants, by these; by their text where -0.0 equals another.
+        self._calls: dict[Any, ResolvedCall] | None = {}
 
-    def change(self, numbers: tuple[float, ...]) -> bool:
-        """Returns whether the numbers, with these, change between steps and should be inputs."""
-        if self._values is None:
-            return True
-        self._values.add(numbers)
-        if len(self._values) > MAX_CONSTANTS:
-            self._values = None
-        return self._values is None
+    def constant(self, resolved: ResolvedCall, numbers: tuple[float, ...]) -> ResolvedCall | None:
+        """Returns the call with these numbers as constants; None where the numbers, with these,
+        change between steps and should be inputs."""
+        if self._calls is None:
+            return None
+        key = str(numbers) if 0.0 in numbers else numbers
+        call = self._calls.get(key)
+        if call is None:
+            call = self._calls[key] = resolved.with_numbers(numbers)
+            if len(self._calls) > MAX_CONSTANTS:
+                self._calls = None
+                return None
+        return call
 
 
 class _Facts:
