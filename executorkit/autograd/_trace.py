@@ -113,7 +113,7 @@ class NumberUses:
 
     def __init__(self) -> None:
         self.skeleton = Skeleton()
-        #: The call with its numbers as constants, by these; by their text where -0.0 equals another.
+        #: The call with its numbers as constants, by these; zeros, whose signs differ, as text.
         self._calls: dict[Any, ResolvedCall] | None = {}
 
     def constant(self, resolved: ResolvedCall, numbers: tuple[float, ...]) -> ResolvedCall | None:
