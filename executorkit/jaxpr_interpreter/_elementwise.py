@@ -173,14 +173,11 @@ def _pow(call: Call) -> Kernel | None:
 
 @rule("select_n", fresh=True, weight=6)
 def _select_n(call: Call) -> Kernel:
-    which = call.ins[0]
     if len(call.ins) == 2:
         return lambda _, x: np.array(x)
-    if which.dtype.kind == "b":
-        large = call.outs[0].size > _BLENDED_ELEMENTS and which.shape == call.shape
-        if large and call.dtype.itemsize in {4, 8} and call.dtype.kind != "c":
-            return _blending(call.dtype)
-        return lambda which, on_false, on_true: np.where(which, on_true, on_false)
+    choice = block_choice(call)
+    if choice is not None:
+        return choice if call.outs[0].size > _BLENDED_ELEMENTS else _chosen
 
     def choose(which: Raw, *cases: Any) -> np.ndarray:
         result = cases[-1]
@@ -189,6 +186,19 @@ def _select_n(call: Call) -> Kernel:
         return result
 
     return choose
+
+
+def block_choice(call: Call) -> Kernel | None:
+    """Returns the kernel of a choice for any part of its arrays; None for other calls."""
+    if call.name != "select_n" or len(call.ins) != 3 or call.ins[0].dtype.kind != "b":
+        return None
+    if call.ins[0].shape == call.shape and call.dtype.itemsize in {4, 8} and call.dtype.kind != "c":
+        return _blending(call.dtype)
+    return _chosen
+
+
+def _chosen(which: Raw, on_false: Raw, on_true: Raw) -> Raw:
+    return np.where(which, on_true, on_false)
 
 
 def _blending(dtype: np.dtype) -> Kernel:

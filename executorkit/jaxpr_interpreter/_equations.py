@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,8 +53,6 @@ class FlatJaxpr(NamedTuple):
     results: list[tuple[int, bool]]
     #: Sorted names of unsupported dtypes of its values.
     faults: tuple[str, ...]
-    #: Makes its plan, of a jaxpr in a plan for any sizes.
-    planned: Callable[[], Any] | None = None
 
     def to_bytes(self) -> bytes:
         """Serialises for a process with the same code; raises the errors of ``pickle``."""
@@ -251,7 +249,7 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
                 operands = tuple([broadcast.get(i, i) for i in ins])
                 if any(avals[i].shape == call.shape for i in operands):
                     ins = operands
-            elif not rule.weight and all(i in constants for i in ins) and not varies(call):
+            elif not rule.weight and all(i in constants for i in ins) and not _varies(call):
                 kernel = rule.make(call)
                 if kernel is not None:
                     constants[out] = np.asarray(kernel(*[constants[i] for i in ins]))
@@ -265,7 +263,7 @@ def _is_elementwise(call: Call, rule: KernelRule) -> bool:
     return rule.any_shape and isinstance(rule.make(call), np.ufunc)
 
 
-def varies(call: Call) -> bool:
+def _varies(call: Call) -> bool:
     return call.name == "dim_as_value" or is_symbolic(call.shape)
 
 

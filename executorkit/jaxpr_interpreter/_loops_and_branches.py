@@ -25,9 +25,9 @@ class While(NestedKernel):
     """``lax.while_loop``; a condition with axes, mapped by ``vmap``, keeps finished carries."""
 
     def __init__(self, call: Call) -> None:
-        params, condition = call.params, call.params["cond_jaxpr"]
-        self._batched = bool(condition.avals[condition.results[0][0]].shape)
+        params = call.params
         self._cond, self._body = plan(params["cond_jaxpr"]), plan(params["body_jaxpr"])
+        self._batched = bool(self._cond.results[0].aval.shape)
         self.plans = self._cond, self._body
         self._cond_consts = params["cond_nconsts"]
         self._consts = params["cond_nconsts"] + params["body_nconsts"]

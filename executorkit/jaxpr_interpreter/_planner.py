@@ -1,15 +1,16 @@
 """Planning: a kernel for every equation of a flat jaxpr, and the last uses of values."""
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..jax_internals import ClosedJaxpr
 from ..jaxprs import SymbolicSizes, Trait, flops, is_symbolic, primitives_with
+from ._elementwise_runs import LEAST_DIVIDED, Blocks, Run, in_runs
 from ._equations import JAXPRS, Equation, FlatJaxpr, flattened
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
 from ._rules import Aval, Call, Kernel, KernelRule, is_small_float
@@ -35,23 +36,25 @@ FUNCTION_WEIGHT = 30
 REUSE_BYTES = 1 << 14
 _PRODUCTS = primitives_with(Trait.PRODUCT)
 _VIEWS = primitives_with(Trait.VIEW)
+#: The primitives that evaluate jaxprs: all others look at them.
+_CALLING = frozenset({"cond", "scan", "while"})
 
 
-def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
-    flat = jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr)
-    if flat.planned is not None:
-        return flat.planned()
+def plan(jaxpr: ClosedJaxpr | FlatJaxpr | Plan) -> Plan:
+    if isinstance(jaxpr, Plan):
+        return jaxpr
+    flat, runs = in_runs(jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr))
     calls = [equation.call for equation in flat.equations]
-    return _Planner(flat, ()).plan(flat.avals, calls.__getitem__)
+    return _Planner(flat, runs, range(len(calls))).plan(flat.avals, calls.__getitem__)
 
 
 class GeneralPlan:
     """The plans of a flat jaxpr whose sizes are expressions of symbols."""
 
-    __slots__ = ("_flat", "_params", "_planner", "_shapes", "_values")
+    __slots__ = ("_fixed", "_flat", "_params", "_planner", "_shapes", "_values")
 
     def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
-        self._flat = flat
+        self._flat, runs = in_runs(flat)
         expressions: dict[object, int] = {}
 
         def number(expression: object) -> int:
@@ -61,35 +64,32 @@ class GeneralPlan:
         self._shapes = {
             i: number(aval.shape) for i, aval in enumerate(flat.avals) if is_symbolic(aval.shape)
         }
-        #: For every equation the parameters that have sizes, by name.
-        self._params: list[dict[str, int | GeneralPlan | tuple[GeneralPlan, ...]]] = []
-        for equation in flat.equations:
-            varying = {}
-            for name, x in equation.call.params.items():
+        #: The parameters that have sizes, by name, of the equations that depend on the sizes.
+        self._params: dict[int, dict[str, Any]] = {}
+        for n, equation in enumerate(self._flat.equations):
+            call = equation.call
+            varying: dict[str, Any] = {}
+            for name, x in call.params.items():
                 if name in JAXPRS:
-                    varying[name] = _general(x, sizes)
+                    if call.name in _CALLING:
+                        varying[name] = _general(x, sizes)
                 elif is_symbolic(x):
                     varying[name] = number(x)
-            self._params.append(varying)
+            if varying or not self._shapes.keys().isdisjoint((*equation.inputs, *equation.outputs)):
+                self._params[n] = varying
         self._values = sizes.function(list(expressions))
-        changing = self._shapes.keys()
-        self._planner = _Planner(
-            flat,
-            [
-                n
-                for n, (e, params) in enumerate(zip(flat.equations, self._params, strict=True))
-                if params or not changing.isdisjoint((*e.inputs, *e.outputs))
-            ],
-        )
+        self._planner = _Planner(self._flat, runs, self._params, _kinds(self._flat, self._params))
+        #: The plan where it depends on no size.
+        self._fixed: Plan | None = None
 
     def at(self, values: Sequence[int]) -> Plan:
         """Returns the plan for these values of the symbols."""
-        return self._planner.plan(*self._calls_at(values))
-
-    def jaxpr_at(self, values: Sequence[int]) -> FlatJaxpr:
-        """Returns a jaxpr with the sizes, and the plan, of these values of the symbols."""
-        avals, call_of = self._calls_at(values)
-        return self._flat._replace(avals=avals, planned=lambda: self._planner.plan(avals, call_of))
+        if self._fixed is not None:
+            return self._fixed
+        planned = self._planner.plan(*self._calls_at(values))
+        if not self._params:
+            self._fixed = planned
+        return planned
 
     def _calls_at(self, values: Sequence[int]) -> tuple[list[Aval], Callable[[int], Call]]:
         flat = self._flat
@@ -99,7 +99,7 @@ class GeneralPlan:
             avals[i] = Aval(evaluated[n], avals[i].dtype)
 
         def call_of(n: int) -> Call:
-            equation, varying = flat.equations[n], self._params[n]
+            equation, varying = flat.equations[n], self._params.get(n)
             params = equation.call.params
             if varying:
                 params = {**params}
@@ -114,13 +114,25 @@ class GeneralPlan:
 def _general(param: Any, sizes: SymbolicSizes) -> Any:
     if isinstance(param, FlatJaxpr):
         return GeneralPlan(param, sizes)
-    return tuple([_general(x, sizes) for x in param]) if isinstance(param, tuple) else param
+    return tuple([_general(x, sizes) for x in param])
 
 
 def _at(param: Any, values: Sequence[int]) -> Any:
-    if isinstance(param, GeneralPlan):
-        return param.jaxpr_at(values)
-    return tuple([_at(x, values) for x in param]) if isinstance(param, tuple) else param
+    return tuple([_at(x, values) for x in param]) if isinstance(param, tuple) else param.at(values)
+
+
+def _kinds(flat: FlatJaxpr, numbers: Iterable[int]) -> dict[int, int]:
+    """Returns for equations the first ones whose calls are equal, whatever the sizes are."""
+    first: dict[Hashable, int] = {}
+    kinds = {}
+    for n in numbers:
+        call = flat.equations[n].call
+        try:
+            key = (call.name, *call.params.items(), call.ins, call.outs)
+            kinds[n] = first.setdefault(key, n)
+        except TypeError:  # a parameter that has no hash
+            continue
+    return kinds
 
 
 class _PlannedEquation(NamedTuple):
@@ -130,112 +142,164 @@ class _PlannedEquation(NamedTuple):
     uncovered: tuple[str, ...] = ()
     seconds: float = 0.0
     is_large: bool = False
-    overwrites: bool = False
+    #: True if it serves arrays of its own shapes alone: it writes into them, or divides them.
+    is_bound: bool = False
 
 
 class _Planner:
-    """Everything that is known of a flat jaxpr before its sizes are; ``varying`` are the numbers of
-    the equations that depend on them."""
+    """Everything that is known of a flat jaxpr before its sizes are: its ``runs``, the numbers of
+    the equations that depend on the sizes (``varying``), and ``kinds`` with the same kernel."""
 
-    def __init__(self, flat: FlatJaxpr, varying: Collection[int]) -> None:
-        self._flat = flat
+    def __init__(
+        self, flat: FlatJaxpr, runs: Sequence[Run], varying: Collection[int],
+        kinds: Mapping[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        self._flat, self._runs, self._kinds = flat, runs, kinds or {}
         equations = flat.equations
         self._results = [i for i, _ in flat.results]
-        dead = _last_uses(equations, set(self._results))
-        rules = [e.rule for e in equations]
+        self._dead = _last_uses(equations, set(self._results))
+        self._rules = rules = [e.rule for e in equations]
         pairs = list(zip(equations, rules, strict=True))
         self._owned = {i for e, r in pairs if r is not None and r.fresh for i in e.outputs}
-        self._reusable = _reusable(equations, self._owned, self._results)
-        #: The steps, with the kernels that are the same for all sizes, None for others.
-        self._steps = [
-            PlanStep(_kernel_of(e), e.inputs, e.outputs if e.several else e.outputs[0], unread)
-            for e, unread in zip(equations, dead, strict=True)
+        self._reusable, self._owners = _reusable(equations, self._owned, self._results)
+        #: The kernels that are the same for all sizes, None for others.
+        self._kernels = [
+            r.make(e.call) if r is not None and r.any_shape else None for e, r in pairs
         ]
-        self._rules = rules
+        self._steps = [self._known_steps(n) for n in range(len(equations))]
         self._weights = [0.0 if r is None else _element_seconds(e, r) for e, r in pairs]
-        #: The numbers of the equations to plan for the next sizes, and the others as planned.
-        self._varying: Collection[int] = range(len(equations))
-        self._next_varying = varying
-        self._rows: list[Any] = [None] * len(equations)
+        self._varying = frozenset(varying)
+        self._fixed: dict[int, list[_PlannedEquation]] = {}
+        self._blocks: dict[int, tuple[Blocks, PlanStep]] = {}
         read = {*self._results, *(i for e in equations for i in e.inputs)}
         self._is_elementwise = all(r is not None and r.any_shape for r in rules) and all(
             np.ndim(x) == 0 for i, x in flat.constants.items() if i in read
         )
 
+    def _known_steps(self, n: int) -> tuple[PlanStep, PlanStep | None] | None:
+        """Returns a step that is the same for all sizes, and one that writes into an operand."""
+        equation, kernel = self._flat.equations[n], self._kernels[n]
+        if kernel is None or equation.has_effects:
+            return None
+        step = PlanStep(kernel, equation.inputs, equation.outputs[0], self._dead[n])
+        avals = self._flat.avals
+        reusable = [
+            i
+            for i, owner in self._reusable[n]
+            if i == owner or avals[i].nbytes == avals[owner].nbytes
+        ]
+        overwriting = _overwriting(kernel, equation, equation.call, reusable)
+        return step, None if overwriting is kernel else step._replace(kernel=overwriting)
+
     def plan(self, avals: Sequence[Aval], call_of: Callable[[int], Call]) -> Plan:
         """Returns the plan for values of these shapes; ``call_of`` gives an equation's call."""
         flat, results = self._flat, self._results
-        sizes = [math.prod(shape) for shape, _ in avals]
-        n_bytes = [size * aval[1].itemsize for size, aval in zip(sizes, avals, strict=True)]
-        rows: list[_PlannedEquation] = self._rows.copy()
-        for n in self._varying:
-            rows[n] = self._planned(n, sizes, n_bytes, call_of)
-        self._rows, self._varying = rows, self._next_varying
-        steps, uncovered, seconds, are_large, overwrite = (
-            zip(*rows, strict=True) if rows else [()] * 5
-        )
+        sizes = [math.prod(aval.shape) for aval in avals]
+        n_bytes = [size * aval.dtype.itemsize for size, aval in zip(sizes, avals, strict=True)]
+        planned: list[_PlannedEquation] = []
+        kernels: dict[int, tuple[Kernel | None, Call]] = {}
+        for k, run in enumerate(self._runs):
+            rows = self._fixed.get(k)
+            if rows is None:
+                out = flat.equations[run.numbers[0]].outputs
+                if run.is_elementwise and sizes[out[0]] >= LEAST_DIVIDED:
+                    rows = [self._in_blocks(k, avals[out[0]].shape, n_bytes)]
+                else:
+                    rows = [self._planned(n, sizes, n_bytes, call_of, kernels) for n in run.numbers]
+                if self._varying.isdisjoint(run.numbers):
+                    self._fixed[k] = rows
+            planned += rows
         constants: list[Any] = [None] * len(avals)
         for i, x in flat.constants.items():
             constants[i] = x
-        names = {*flat.faults, *itertools.chain.from_iterable(uncovered)}
+        uncovered = {name for row in planned for name in row.uncovered}
+        is_bound = any(row.is_bound for row in planned)
         return Plan(
-            steps=[step for step in steps if step is not None] if names else list(steps),
+            steps=[row.step for row in planned if row.step is not None],
             inputs=[PlanInput(i, None if key else avals[i].dtype) for i, key in flat.arguments],
             results=[
                 PlanResult(i, avals[i], i in self._owned and i not in results[:n], is_key)
                 for n, (i, is_key) in enumerate(flat.results)
             ],
             constants=constants,
-            uncovered=tuple(sorted(names)),
-            estimate=sum(seconds),
-            large_products=True in are_large,
-            any_shape=bool(results) and True not in overwrite and self._is_elementwise,
+            uncovered=tuple(sorted(uncovered.union(flat.faults))),
+            estimate=sum([row.seconds for row in planned]),
+            large_products=any(row.is_large for row in planned),
+            any_shape=bool(results) and not is_bound and self._is_elementwise,
         )
 
-    def _planned(
-        self, n: int, sizes: Sequence[int], n_bytes: Sequence[int], call_of: Callable[[int], Call]
+    def _in_blocks(
+        self, k: int, shape: tuple[int, ...], n_bytes: Sequence[int]
     ) -> _PlannedEquation:
-        equation, step, rule = self._flat.equations[n], self._steps[n], self._rules[n]
+        numbers = self._runs[k].numbers
+        if k not in self._blocks:
+            self._blocks[k] = self._blocks_of(numbers)
+        blocks, step = self._blocks[k]
+        work = math.prod(shape) * sum([self._weights[n] for n in numbers])
+        passing = sum([n_bytes[i] for i in (*step.ins, *blocks.outputs)]) / BYTE_RATE
+        step = step._replace(kernel=partial(blocks.compute, shape, int(work * FLOP_RATE / 2)))
+        return _PlannedEquation(step, (), CALL_SECONDS + max(work, passing), is_bound=True)
+
+    def _blocks_of(self, numbers: range) -> tuple[Blocks, PlanStep]:
+        avals, owners = self._flat.avals, self._owners
+        equations = [self._flat.equations[n] for n in numbers]
+        dead = {i for n in numbers for i in self._dead[n]}
+        reads = Counter([owners.get(i) for i in {i for e in equations for i in e.inputs}])
+        reusable = [
+            i
+            for n in numbers
+            for i, owner in self._reusable[n]
+            if reads[owner] == 1 and (i == owner or avals[i].nbytes == avals[owner].nbytes)
+        ]
+        kept = {e.outputs[0] for e in equations} - dead
+        blocks = Blocks(equations, [self._kernels[n] for n in numbers], kept, reusable)
+        dead.intersection_update(blocks.inputs)
+        return blocks, PlanStep(blocks.compute, blocks.inputs, blocks.outputs, tuple(dead))
+
+    def _planned(
+        self, n: int, sizes: Sequence[int], n_bytes: Sequence[int],
+        call_of: Callable[[int], Call], kernels: dict[int, tuple[Kernel | None, Call]],
+    ) -> _PlannedEquation:  # fmt: skip
+        equation, rule = self._flat.equations[n], self._rules[n]
         name, ins, outs = equation.call.name, equation.inputs, equation.outputs
         if equation.has_effects:
             return _PlannedEquation(None, (f"{name} with effects",))
         if rule is None:
             return _PlannedEquation(None, (name,))
-        kernel: Any = step.kernel
-        call = None
-        if kernel is None:
-            call = call_of(n)
-            kernel = rule.make(call)
+        known, is_bound = self._steps[n], False
+        if known is not None:
+            call, (step, writing) = equation.call, known
+            if writing is not None and n_bytes[outs[0]] >= REUSE_BYTES:
+                step, is_bound = writing, True
+        else:
+            kind = self._kinds.get(n, ~n)
+            if kind not in kernels:
+                call = call_of(n)
+                kernels[kind] = rule.make(call), call
+            kernel, call = kernels[kind]
             if kernel is None:
                 return _PlannedEquation(None, (name,))
-            step = step._replace(kernel=kernel)
+            out = outs if equation.several else outs[0]
             if isinstance(kernel, NestedKernel):
-                return _PlannedEquation(step, kernel.uncovered, kernel.estimate, True)
-        largest = max([sizes[i] for i in (*ins, *outs)])
-        seconds, operations = CALL_SECONDS, 0.0
-        if rule.weight:
-            moved = sum([n_bytes[i] for i in (*ins, *outs)])
-            work = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
-            if name in _PRODUCTS:
-                operations = _product_flops(call or call_of(n))
-                seconds += operations / FLOP_RATE + work
-            else:
-                seconds += max(largest * self._weights[n], work)
-        is_large = largest >= _SMALLEST_LARGE and _has_large_product(
-            equation, rule, sizes, operations
-        )
-        candidates = self._reusable[n]
-        if not candidates or n_bytes[outs[0]] < REUSE_BYTES:
-            return _PlannedEquation(step, (), seconds, is_large)
-        reusable = [i for i, owner in candidates if n_bytes[i] == n_bytes[owner]]
-        overwriting = _overwriting(kernel, equation, call or call_of(n), reusable)
-        step = step._replace(kernel=overwriting)
-        return _PlannedEquation(step, (), seconds, is_large, overwriting is not kernel)
-
-
-def _kernel_of(equation: Equation) -> Any:
-    rule = equation.rule
-    return rule.make(equation.call) if rule is not None and rule.any_shape else None
+                step = PlanStep(kernel, ins, out, self._dead[n])
+                return _PlannedEquation(step, kernel.uncovered, kernel.estimate, is_large=True)
+            candidates = self._reusable[n]
+            if candidates and n_bytes[outs[0]] >= REUSE_BYTES:
+                reusable = [i for i, owner in candidates if n_bytes[i] == n_bytes[owner]]
+                kernel = _overwriting(kernel, equation, call, reusable)
+            step = PlanStep(kernel, ins, out, self._dead[n])
+        if not rule.weight:
+            return _PlannedEquation(step, (), CALL_SECONDS)
+        values = (*ins, *outs)
+        moved = sum([n_bytes[i] for i in values])
+        largest = max([sizes[i] for i in values])
+        seconds = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
+        if name in _PRODUCTS:
+            seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE
+        else:
+            seconds = max(seconds, largest * self._weights[n])
+        is_large = known is None and largest >= _SMALLEST_LARGE and _has_large_product(rule, call)
+        return _PlannedEquation(step, (), CALL_SECONDS + seconds, is_large, is_bound)
 
 
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
@@ -250,11 +314,10 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
 
 def _reusable(
     equations: Sequence[Equation], owned: set[int], results: Sequence[int]
-) -> list[list[tuple[int, int]]]:
+) -> tuple[list[list[tuple[int, int]]], dict[int, int]]:
     """Returns for each equation the inputs whose memory no other use needs, with the value whose
-    memory that is; ``owned`` values have their own. A part of an array must not be among them: a
-    result in its place would keep all of it
-    alive."""
+    memory that is; and for all values the one whose memory they have. ``owned`` values have their
+    own. No result may take the place of a part of an array: it would keep all of it alive."""
     #: The value whose memory a value has, of those and their views.
     owners = {i: i for i in owned}
     #: The last equations that read from the memory of values.
@@ -275,7 +338,7 @@ def _reusable(
         counts = Counter(owners[i] for i in read)
         alone = [i for i in read if last[owners[i]] == n and counts[owners[i]] == 1]
         reusable.append([(i, owners[i]) for i in alone])
-    return reusable
+    return reusable, owners
 
 
 def _element_seconds(equation: Equation, rule: KernelRule) -> float:
@@ -283,23 +346,15 @@ def _element_seconds(equation: Equation, rule: KernelRule) -> float:
     return rule.weight * (SMALL_FLOAT_FACTOR if small else 1.0) * ELEMENT_SECONDS
 
 
-def _product_flops(call: Call) -> float:
-    dilation = math.prod(call.params.get("lhs_dilation", ()))
-    return dilation * flops(call.name, call.params, call.ins, call.outs)
-
-
-def _has_large_product(
-    equation: Equation, rule: KernelRule, sizes: Sequence[int], operations: float
-) -> bool:
-    name, ins = equation.call.name, [sizes[i] for i in equation.inputs]
-    if name not in _PRODUCTS:
-        size = max(ins, default=0)
+def _has_large_product(rule: KernelRule, call: Call) -> bool:
+    if call.name not in _PRODUCTS:
+        size = max([x.size for x in call.ins], default=0)
         return (size**1.5 if rule.weight >= FUNCTION_WEIGHT else size) >= LARGE_PRODUCT
-    multiplications = operations / 2
+    multiplications = flops(call.name, call.params, call.ins, call.outs) / 2
     # Both operands have more elements than the terms of one sum.
-    terms = multiplications / max(sizes[equation.outputs[0]], 1)
-    of_matrices = name == "dot_general" and min(ins) > terms
-    is_batched = of_matrices and any(equation.call.params["dimension_numbers"][1])
+    terms = multiplications / max(call.outs[0].size, 1)
+    of_matrices = call.name == "dot_general" and all(x.size > terms for x in call.ins)
+    is_batched = of_matrices and any(call.params["dimension_numbers"][1])
     return multiplications >= (
         LARGE_MATRIX_PRODUCT if of_matrices and not is_batched else LARGE_PRODUCT
     )

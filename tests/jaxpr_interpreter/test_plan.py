@@ -260,9 +260,9 @@ def test_estimates_grow_with_the_work():
     assert loop.estimate >= 100 * once.estimate
 
 
-def test_products_with_the_zeros_of_a_dilated_input_take_time():
+def test_products_with_the_zeros_of_a_dilated_input_take_no_time():
     def convolved(dilation: int) -> Plan:
-        x, w = np.ones((1, 8, 80, 80), np.float32), np.ones((8, 8, 3, 3), np.float32)
+        x, w = np.ones((1, 16, 80, 80), np.float32), np.ones((16, 16, 3, 3), np.float32)
         size = 80 // dilation
         return planned(
             lambda x: lax.conv_general_dilated(
@@ -271,7 +271,7 @@ def test_products_with_the_zeros_of_a_dilated_input_take_time():
             x[:, :, :size, :size],
         )
 
-    assert convolved(2).estimate == pytest.approx(convolved(1).estimate, rel=0.2)
+    assert convolved(2).estimate < convolved(1).estimate / 2
 
 
 def test_a_choice_between_other_platforms_is_not_covered():
