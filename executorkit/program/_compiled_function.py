@@ -51,14 +51,12 @@ from ._first_calls import (
     tracing_allowed,
 )
 from ._program_options import chosen, current_options
-from ._retained_memory import trim
+from ._retained_memory import settle, settles, trim
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_COMPILED_SHAPES = 128
 #: The environment variable that sets or forbids the interpreter.
 _VARIABLE = "EXECUTORKIT_INTERPRET"
-#: Growth of the heap in bytes after which a program has freed memory given back.
-_HEAP_GROWTH = 2**25
 
 
 #: Held while background tasks are submitted, so that each is submitted once.
@@ -112,7 +110,7 @@ class CompiledFunction:
 
     __slots__ = (
         "_dispatcher", "_first_calls", "_general", "_has_raised", "_jitted", "_settings",
-        "_tasks", "_trims", "donates", "function", "host_plans", "last_use", "log", "name",
+        "_settles", "_tasks", "donates", "function", "host_plans", "last_use", "log", "name",
     )  # fmt: skip
 
     #: The devices that the function is mapped over; empty for one that runs on one device.
@@ -135,8 +133,8 @@ class CompiledFunction:
         self.last_use = 0
         #: A flag: JAX met an exception, and calls the function from Python until it forgets that.
         self._has_raised = False
-        #: True if its calls look whether the heap has grown.
-        self._trims = False
+        #: True if memory of the run before is to be freed before the next one.
+        self._settles = False
         #: Background tasks that have not ended, by the arguments that they are for.
         self._tasks: dict[Hashable, CompileTask] = {}
         #: Plans for any sizes, which stay when executables are freed.
@@ -225,7 +223,7 @@ class CompiledFunction:
         def count(executable: jax.stages.Compiled) -> None:
             # A background task may end after the function was cleared.
             log.drop()
-            self._trim()
+            trim()
             if self._jitted is jitted:
                 self._count_executable(executable, loaded=False)
 
@@ -315,7 +313,7 @@ class CompiledFunction:
     def _call(self, args: Operands, into: list[Raw] | None = None, is_first: bool = False) -> Tree:
         """Runs every call; of a function that donates, appends the results to ``into``.
         ``is_first`` says that JAX has no program for such arguments."""
-        if self._tasks or self._trims:
+        if self._tasks or self._settles:
             self._make_ready(args)
         if self._first_calls is None:
             self._start()
@@ -376,14 +374,11 @@ class CompiledFunction:
             return stored(interpreted.run(args), into)
         with tracing_allowed():
             self._dispatcher.obtain(args)
-            self._trim()
+            if self._settings.executable_bytes is None:
+                trim()
             if into is None:
                 return self._dispatcher.run(*args)
             return self._dispatcher.donate(into, *args)
-
-    def _trim(self) -> None:
-        if self._settings.executable_bytes is None:
-            self._trims = trim()
 
     def host_plan_for(
         self, key: HostKey, shapes: Sequence[tuple[int, ...]] | None = None
@@ -400,8 +395,8 @@ class CompiledFunction:
     # -- compilation ahead -----------------------------------------------------------------------
 
     def _make_ready(self, args: Operands) -> None:
-        if self._trims:
-            trim(_HEAP_GROWTH)
+        if self._settles:
+            settle()
         task = self._tasks.get(_signature(args)) if self._tasks else None
         if task is not None:
             task.finish()
@@ -498,6 +493,7 @@ class CompiledFunction:
             # Some executables have no HLO.
             with contextlib.suppress(RuntimeError, ValueError, NotImplementedError):
                 new_bytes = code_bytes(executable, loaded)
+                self._settles = self._settles or settles(executable)
         if settings.kept_in is not None:
             settings.kept_in.get_or_make(self, lambda: self)
         self.log.add_executable(new_bytes)

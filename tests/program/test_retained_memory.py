@@ -96,11 +96,11 @@ def fill_and_free(mebibytes):
 
 retained._set_malloc()
 sizes, guards = [], []
-for action in (None, 0, 2**25, 2**25):
-    guards.append(fill_and_free(128 if len(guards) < 3 else 256))
+for give_back, mebibytes in ((int, 128), (retained.trim, 128), (retained.settle, 128),
+                             (retained.settle, 256)):
+    guards.append(fill_and_free(mebibytes))
     before = resident()
-    if action is not None:
-        retained.trim(action)
+    give_back()
     sizes.append(before - resident())
 print(*sizes)
 """
