@@ -51,7 +51,7 @@ from ._first_calls import (
     tracing_allowed,
 )
 from ._program_options import chosen, current_options
-from ._retained_memory import settle, settles, trim
+from ._retained_memory import settle
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_COMPILED_SHAPES = 128
@@ -109,8 +109,8 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_dispatcher", "_first_calls", "_general", "_has_raised", "_jitted", "_settings",
-        "_settles", "_tasks", "donates", "function", "host_plans", "last_use", "log", "name",
+        "_dispatcher", "_first_calls", "_general", "_has_raised", "_jitted", "_settings", "_tasks",
+        "donates", "function", "host_plans", "last_use", "log", "name",
     )  # fmt: skip
 
     #: The devices that the function is mapped over; empty for one that runs on one device.
@@ -133,8 +133,6 @@ class CompiledFunction:
         self.last_use = 0
         #: A flag: JAX met an exception, and calls the function from Python until it forgets that.
         self._has_raised = False
-        #: True if memory of the run before is to be freed before the next one.
-        self._settles = False
         #: Background tasks that have not ended, by the arguments that they are for.
         self._tasks: dict[Hashable, CompileTask] = {}
         #: Plans for any sizes, which stay when executables are freed.
@@ -223,7 +221,6 @@ class CompiledFunction:
         def count(executable: jax.stages.Compiled) -> None:
             # A background task may end after the function was cleared.
             log.drop()
-            trim()
             if self._jitted is jitted:
                 self._count_executable(executable, loaded=False)
 
@@ -313,7 +310,7 @@ class CompiledFunction:
     def _call(self, args: Operands, into: list[Raw] | None = None, is_first: bool = False) -> Tree:
         """Runs every call; of a function that donates, appends the results to ``into``.
         ``is_first`` says that JAX has no program for such arguments."""
-        if self._tasks or self._settles:
+        if self._tasks or self._dispatcher.settles:
             self._make_ready(args)
         if self._first_calls is None:
             self._start()
@@ -374,8 +371,6 @@ class CompiledFunction:
             return stored(interpreted.run(args), into)
         with tracing_allowed():
             self._dispatcher.obtain(args)
-            if self._settings.executable_bytes is None:
-                trim()
             if into is None:
                 return self._dispatcher.run(*args)
             return self._dispatcher.donate(into, *args)
@@ -395,7 +390,7 @@ class CompiledFunction:
     # -- compilation ahead -----------------------------------------------------------------------
 
     def _make_ready(self, args: Operands) -> None:
-        if self._settles:
+        if self._dispatcher.settles:
             settle()
         task = self._tasks.get(_signature(args)) if self._tasks else None
         if task is not None:
@@ -493,7 +488,7 @@ class CompiledFunction:
             # Some executables have no HLO.
             with contextlib.suppress(RuntimeError, ValueError, NotImplementedError):
                 new_bytes = code_bytes(executable, loaded)
-                self._settles = self._settles or settles(executable)
+                self._dispatcher.note(executable)
         if settings.kept_in is not None:
             settings.kept_in.get_or_make(self, lambda: self)
         self.log.add_executable(new_bytes)

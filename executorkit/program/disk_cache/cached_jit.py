@@ -30,6 +30,7 @@ from ...jax_internals import c_function
 from ...jaxpr_interpreter import FlatJaxpr
 from .._background_tasks import submit_after
 from .._donation import Donated, call_donating
+from .._retained_memory import settles, trim
 from .fingerprint import environment_fingerprint, trace_context
 from .store import DiskCache, digest
 from .switch import active_disk_cache, disk_cache_enabled
@@ -49,7 +50,7 @@ class CachedJit:
 
     __slots__ = (
         "_check", "_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "_only",
-        "_prefetched", "run",
+        "_prefetched", "run", "settles",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +73,8 @@ class CachedJit:
         self._prefetched: dict[Hashable, Any] = {}
         #: The only executable, and JAX's settings that it was compiled under.
         self._only: tuple[Any, Any] | None = None
+        #: True if memory of the run before is to be freed before the next one.
+        self.settles = False
         self.run: Function = jitted if fingerprint is None else self._dispatch
 
     def clear(self) -> None:
@@ -145,10 +148,17 @@ class CachedJit:
         executable = self._prefetched.pop(key, None) or (entry and entry.load())
         if executable is not None:
             self._on_load()
+            self.note(executable)
         elif entry is not None:
-            executable = entry.compile(lowered or self._jitted.lower(*args))
+            new: jax.stages.Lowered = lowered or self._jitted.lower(*args)
+            executable = entry.compile(new)
+            self.note(executable or new.compile())
+        trim()
         self._add(key, executable or self._jitted)
         return executable or self._jitted
+
+    def note(self, executable: jax.stages.Compiled) -> None:
+        self.settles = self.settles or settles(executable)
 
     def executable(
         self, args: Operands, lowered: jax.stages.Lowered | None = None
