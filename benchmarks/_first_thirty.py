@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._networks import fill, network
+from ._recorded_loops import LOOPS, batch, trained_network
 
 #: Calls after which every program has taken over, and calls of which the median is a steady one.
 TAKEN_OVER, STEADY_CALLS = 70, 9
@@ -29,8 +30,8 @@ SIZES = range(32, 56, 2)
 
 
 class Curve(NamedTuple):
-    """Calls of a network: ``infer`` without gradients, ``train``, or ``infer trained`` by an
-    executor that has taken steps before; and the results that are timed."""
+    """Calls of a network: ``infer`` without gradients, ``train``, ``infer trained`` by an executor
+    that has taken steps before, or ``gluon``, a training step; and the results that are timed."""
 
     network: str
     batch: int
@@ -52,6 +53,12 @@ CURVES: dict[str, Curve] = {
     "inference by a trained MLP": Curve("mlp", 64, 28, "infer trained", (1, 20)),
     "inference by a trained LeNet": Curve("lenet", 64, 28, "infer trained", (1, 20)),
     "inference by a trained LSTM": Curve("lstm", 32, 10, "infer trained", (1, 5)),
+    "Gluon training: MLP, 64 rows": Curve("MLP 784-128-64-10", 64, 0, "gluon", _THIRTY),
+    "Gluon training: MLP of 20 layers": Curve("20 x Dense(32)", 16, 0, "gluon", _THIRTY),
+    "Gluon training: LeNet, 64 pictures": Curve("LeNet", 64, 28, "gluon", _THIRTY),
+    "Gluon training: LSTM layer, 10 steps": Curve("lstm", 32, 10, "gluon", _THIRTY),
+    "Gluon training: ResNet-18, 8 pictures": Curve("resnet18_v1", 8, 64, "gluon", _THIRTY),
+    "Gluon training: ResNet-50, 4 pictures": Curve("resnet50_v1", 4, 224, "gluon", (1, 5)),
     "sweep of reshape over 12 sizes": Curve("sweep", 8, 0, "infer", (1, 2, 21)),
 }
 #: Steps before an inference by an executor that has trained.
@@ -107,6 +114,32 @@ def _sweep(mx: Any, batch: int) -> tuple[float, Callable[[], object]]:
     return start, call
 
 
+def _gluon(mx: Any, curve: Curve) -> tuple[float, Callable[[], object]]:
+    """A training step of a Gluon network, hybridized."""
+    start = time.perf_counter()
+    loop = next((loop for title, loop in LOOPS.items() if title.startswith(curve.network)), None)
+    if loop is not None:
+        step = loop.iteration(mx, "hybridized")
+    elif curve.network == "lstm":
+        step = _language_model(mx, curve.batch, curve.size)
+    else:
+        net = getattr(mx.gluon.model_zoo.vision, curve.network)()
+        net.initialize(mx.init.Xavier())
+        pictures = batch(mx, (curve.batch, 3, curve.size, curve.size), 1000)
+        step = trained_network(mx, "hybridized", net, *pictures)
+    return start, lambda: step().wait_to_read() or mx.nd.waitall()
+
+
+def _language_model(mx: Any, rows: int, steps: int, words: int = 1000) -> Callable[[], Any]:
+    """A training step of a language model of one LSTM layer with 200 units."""
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    net.add(nn.Embedding(words, 200), mx.gluon.rnn.LSTM(200), nn.Dense(words, flatten=False))
+    net.initialize()
+    x, y = (mx.nd.array(np.random.randint(0, words, (steps, rows))) for _ in range(2))
+    return trained_network(mx, "hybridized", net, x, y)
+
+
 def _wait_for_compiler(mx: Any) -> None:
     """Waits until nothing is compiled in the background any more."""
     if mx.__name__ == "executorkit":
@@ -119,7 +152,10 @@ def main(package: str, title: str) -> None:
     np.random.seed(0)
     mx.nd.ones(1).asnumpy()  # starts the library
     curve = CURVES[title]
-    start, call = _sweep(mx, curve.batch) if curve.network == "sweep" else _calls(mx, curve)
+    if curve.network == "sweep":
+        start, call = _sweep(mx, curve.batch)
+    else:
+        start, call = (_gluon if curve.mode == "gluon" else _calls)(mx, curve)
     ends = []
     for _ in range(max(curve.results)):
         call()

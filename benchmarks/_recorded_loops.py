@@ -125,10 +125,10 @@ def _gluon_step(
     net.initialize()
     for parameter, value in zip(net.collect_params().values(), params):  # noqa: B905
         parameter.set_data(mx.nd.array(value))
-    return _trained_network(mx, form, net, x, y)
+    return trained_network(mx, form, net, x, y)
 
 
-def _trained_network(mx: Any, form: str, net: Any, x: Any, y: Any) -> Iteration:
+def trained_network(mx: Any, form: str, net: Any, x: Any, y: Any) -> Iteration:
     """A step of a network of Gluon with its loss and a trainer."""
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     for block in (net, loss_of):
@@ -325,7 +325,7 @@ def _resnet(mx: Any, rows: int) -> tuple[Any, Any, Any]:
 
 
 def _trained_resnet(mx: Any, form: str) -> Iteration:
-    return _trained_network(mx, form, *_resnet(mx, 4))
+    return trained_network(mx, form, *_resnet(mx, 4))
 
 
 def _inferred_resnet(mx: Any, form: str) -> Iteration:
