@@ -65,17 +65,17 @@ def first_call(title: str, python: str, package: str, env: Mapping[str, str]) ->
 def work(title: str, repetitions: int, python: str, package: str, env: Mapping[str, str]) -> float:
     """Seconds of a work of ``_new_shapes`` or ``_known_shapes``, or of a script."""
     command = [python, "-m", "benchmarks._cold_work", package, title, str(repetitions)]
-    return float(_output(title, command, env).split()[-1])
+    return float(output(title, command, env).split()[-1])
 
 
 def curve(title: str, python: str, package: str, env: Mapping[str, str]) -> dict[str, float]:
     """Seconds until some results of a work of ``_first_thirty``, and of a later call."""
     command = [python, "-m", "benchmarks._first_thirty", package, title]
-    return json.loads(_output(title, command, env).splitlines()[-1])
+    return json.loads(output(title, command, env).splitlines()[-1])
 
 
-def _output(title: str, command: list[str], env: Mapping[str, str]) -> str:
-    """What a fresh process prints."""
+def output(title: str, command: list[str], env: Mapping[str, str]) -> str:
+    """What a fresh process prints to its standard output."""
     done = subprocess.run(
         command, cwd=Path(__file__).parents[1], env={**os.environ, **env}, text=True,
         capture_output=True, check=False,

@@ -5,9 +5,10 @@ a few times. One rule holds for inference and training: a program that is on dis
 Otherwise the first calls of a function with arguments of certain shapes are interpreted
 (:mod:`executorkit.jaxpr_interpreter`), by their number and never by the clock:
 
-- Where compiling is estimated to take less time than 12 interpreted calls, one call.
-- Otherwise 47 calls, so that scripts of a few dozens of calls end before XLA is asked. The program
-  is compiled in the background from the 32nd call on.
+- As many calls as are estimated to take 2.5 times as long as compiling: what they lose is about
+  what compiling costs. At most 47, so that small programs take over soon. Scripts of a few dozens
+  of calls end before XLA is asked. The program is compiled in the background, from two thirds of
+  them on, the 32nd at most.
 - None on anything but one CPU device, where the interpreter lacks a primitive, where an
   interpreted call is estimated to take longer than compiling, and while the profiler records.
 
@@ -43,19 +44,23 @@ from ._background_tasks import CompileTask, submit
 from ._program_options import interpreter_enabled
 from .disk_cache import CachedJit, trace_context
 
-#: Number of interpreted calls that take longer than compiling a program that is worth it at once.
-#: Measured, seconds until the 10th and the 30th result, compiled at the second call and from the
-#: 32nd on: ResNet-50 (9 calls) 3.3, 4.5 and 2.1, 4.2; MobileNet v2 (26 calls) 1.6, 1.7 and 0.6,
-#: 1.2.
-_SOON = 12
-#: The call with the same shapes that has the program compiled in the background, and the one that
-#: first runs it, or waits for it.
+#: Estimated seconds of interpreted calls, by those of compiling. Measured beside other busy
+#: processes, seconds until the 1st, 10th and 30th result, compiled at the second call or at once,
+#: and from the 32nd call on: ResNet-50 1.2, 4.0, 5.9 and 0.9, 2.0, 4.4; ResNet-152 3.0, 8.3, 13.3
+#: and 2.8, 5.4, 11.6; training of a ResNet-18 0.9, 9.4, 14.2 and 1.0, 3.3, 8.5. A call of these
+#: takes 1.05 to 1.25 times as long as that of the compiled program, of a ResNet-50's training,
+#: which is compiled from the 5th on, 1.2 to 1.4.
+_INTERPRETED = 2.5
+#: The last call with the same shapes that has the program compiled in the background, and the one
+#: that first runs it, or waits for it.
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
-#: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
-#: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
-#: with 23 or 37 equations, 1.2 with 142 (training of a LeNet), 1.0 with 154 (of an LSTM), 0.55 with
-#: 186 (SqueezeNet), 0.85 with 254 (MobileNet v2), 1.8 with 683 (ResNet-50).
-_COMPILE_SECONDS = 0.05
+#: Estimated seconds of compiling a program, by the square root of the number of its equations, and
+#: by their number: the more there are, the more of them are fused. Measured beside other busy
+#: processes: 0.6 with 186 equations (SqueezeNet) and 748 (training of a deep MLP), 1.2 with 215 (of
+#: an LSTM), 1.6 with 270 (of a LeNet), 2 with 683 (ResNet-50), 2.6 with 1011 (Inception v3), 2.7
+#: with 2175 (ResNet-152), 5.4 with 2185 (training of a ResNet-18), 8 with 3538 (of a ResNet-50), 15
+#: with 7494 (of an Inception v3).
+_COMPILE_SECONDS, _COMPILE_SECONDS_EACH = 0.05, 0.001
 #: Maximum estimated seconds of a call that is interpreted for good, such as an operator on small
 #: arrays: NumPy takes less time than the call of a compiled program (estimated 10 us, a product of
 #: 64 x 64: 16 us beside 23).
@@ -93,20 +98,23 @@ def tracing_allowed() -> Iterator[None]:
 class Entry:
     """Calls of a function with arguments of certain shapes."""
 
-    __slots__ = ("_count", "_take_over_at", "_task", "function", "interpret", "is_general")
+    __slots__ = (
+        "_compile_at", "_count", "_take_over_at", "_task", "function", "interpret", "is_general",
+    )  # fmt: skip
 
     def __init__(
         self, interpret: bool | None, function: InterpretedFunction | None, is_general: bool
     ) -> None:
         pays = function is not None and (interpret or function.estimate <= function.compilation)
+        calls = 0 if function is None else function.calls_worth_compiling
         #: The setting that it was made under: True for all calls, None for the first ones.
         self.interpret = interpret
         #: True if its plan is one of those for any sizes, for which nothing was traced.
         self.is_general = is_general
         #: The plan of its calls; None once they run the program.
         self.function = function if pays else None
-        soon = function is not None and function.is_better_compiled
-        self._take_over_at = math.inf if interpret else 2 if soon else _TAKE_OVER_AT
+        self._take_over_at = math.inf if interpret else min(calls + 1, _TAKE_OVER_AT)
+        self._compile_at = math.inf if interpret else max(2, self._take_over_at * 2 // 3)
         self._count = 0
         self._task: CompileTask | None = None
 
@@ -123,7 +131,7 @@ class Entry:
             if self._task is not None:
                 self._task.finish()
             return False
-        if self._task is None and _COMPILE_AT <= self._count < self._take_over_at < math.inf:
+        if self._task is None and self._count >= self._compile_at:
             self._task = submit()
         return True
 
@@ -448,16 +456,17 @@ class InterpretedFunction:
         self._avals = [_shaped(*x.aval) for x in plan.results]
         self._out_tree = out_tree
         self._target = target
-        self.compilation = _COMPILE_SECONDS * math.sqrt(self.plan.all_equations)
+        n = plan.all_equations
+        self.compilation = _COMPILE_SECONDS * math.sqrt(n) + _COMPILE_SECONDS_EACH * n
 
     @property
     def estimate(self) -> float:
         return self.plan.estimate
 
     @property
-    def is_better_compiled(self) -> bool:
-        """True if compiling takes less time than a number of calls that is soon reached."""
-        return self.compilation < _SOON * self.estimate
+    def calls_worth_compiling(self) -> int:
+        """The number of calls whose time is well spent on compiling."""
+        return int(min(_INTERPRETED * self.compilation / max(self.estimate, 1e-9), 1e9))
 
     def run(self, args: Arrays) -> Tree:
         leaves = jax.tree.leaves(_arrays_of(args, self._static))

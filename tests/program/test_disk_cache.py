@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import os
 import subprocess
 import sys
@@ -175,10 +174,12 @@ def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
     assert new_process(first_calls)[:2] == (results, 0)
 
 
-def test_a_program_that_compiles_soon_is_interpreted_once(new_process, compilations, monkeypatch):
+def test_a_program_that_takes_over_at_once_is_interpreted_once(
+    new_process, compilations, monkeypatch
+):
     """One that is on disk runs at once."""
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
-    monkeypatch.setattr(_first_calls, "_SOON", math.inf)
+    monkeypatch.setattr(_first_calls, "_TAKE_OVER_AT", 2)
 
     def calls():
         executor = mx.sym.Activation(x * 3, act_type="tanh").simple_bind(mx.cpu(), "null", x=(9,))

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.program import CompiledFunction, clear_cache, small_jit
+from executorkit.program import CompiledFunction, _first_calls, clear_cache, small_jit
+from executorkit.program._background_tasks import join_workers
+from executorkit.program._first_calls import InterpretedFunction
 
 #: The call that is the first to run the compiled form of a small program.
 TAKES_OVER = 48
@@ -153,6 +155,24 @@ def test_a_program_takes_over_at_a_fixed_call(compilations):
     assert function.traces == 1
     assert compilations.count("infer") <= 1
     np.testing.assert_allclose(last, outputs[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("estimate", "begins", "takes_over"), [(0.5, 2, 3), (0.125, 7, 11)])
+def test_longer_calls_are_interpreted_less_often(
+    estimate, begins, takes_over, monkeypatch, compilations
+):
+    """Together they take 2.5 times as long as compiling, which begins at two thirds of them."""
+    monkeypatch.setattr(InterpretedFunction, "estimate", estimate)
+    monkeypatch.setattr(_first_calls, "_COMPILE_SECONDS", 0.48 / 2)
+    monkeypatch.setattr(_first_calls, "_COMPILE_SECONDS_EACH", 0.02 / 4)
+    function = CompiledFunction(lambda x: jax.numpy.tanh(x @ x.T) / 3, "longer")
+    x = jax.device_put(np.linspace(-1, 1, 60, dtype=np.float32).reshape(6, 10))
+    results = []
+    for number in range(1, takes_over + 1):
+        results.append(np.asarray(function(x)).tobytes())
+        join_workers()
+        assert compilations.count("longer") == (number >= begins)
+    assert len(set(results[:-1])) == 1
 
 
 def test_a_program_that_took_over_is_called_from_c():
