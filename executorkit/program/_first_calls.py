@@ -1,16 +1,18 @@
 """First calls of compiled functions, computed by NumPy instead of XLA.
 
 XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
-a few times. One rule holds for inference and training: a program that is on disk runs at once.
-Otherwise the first calls of a function with arguments of certain shapes are interpreted
-(:mod:`executorkit.jaxpr_interpreter`), by their number and never by the clock:
+a few times. One rule holds for inference and training: the first calls of a function with arguments
+of certain shapes are interpreted (:mod:`executorkit.jaxpr_interpreter`), by their number and never
+by the clock:
 
-- As many calls as are estimated to take 2.5 times as long as compiling: what they lose is about
-  what compiling costs. At most 47, so that small programs take over soon. Scripts of a few dozens
-  of calls end before XLA is asked. The program is compiled in the background, from two thirds of
-  them on, the 32nd at most.
+- As many calls as are estimated to take 2.5 times as long as compiling: a program that ends just
+  before it takes over has lost about as much as compiling costs. At most 47, so that scripts of a
+  few dozens of calls end before XLA is asked. Two thirds of them later, at the 32nd call at most,
+  the program is compiled in the background. Where a program and its plan are on disk, loading
+  counts instead of compiling.
 - None on anything but one CPU device, where the interpreter lacks a primitive, where an
-  interpreted call is estimated to take longer than compiling, and while the profiler records.
+  interpreted call is estimated to take longer than compiling or loading, and while the profiler
+  records.
 
 Options and the environment may say that all calls are interpreted, or none.
 
@@ -44,11 +46,11 @@ from ._background_tasks import CompileTask, submit
 from ._program_options import interpreter_enabled
 from .disk_cache import CachedJit, trace_context
 
-#: Estimated seconds of interpreted calls, by those of compiling. Measured beside other busy
+#: Estimated seconds of interpreted calls, by seconds of compiling. Measured beside other busy
 #: processes, seconds until the 1st, 10th and 30th result, compiled at the second call or at once,
 #: and from the 32nd call on: ResNet-50 1.2, 4.0, 5.9 and 0.9, 2.0, 4.4; ResNet-152 3.0, 8.3, 13.3
 #: and 2.8, 5.4, 11.6; training of a ResNet-18 0.9, 9.4, 14.2 and 1.0, 3.3, 8.5. A call of these
-#: takes 1.05 to 1.25 times as long as that of the compiled program, of a ResNet-50's training,
+#: takes 1.05 to 1.25 times as long as a call of the compiled program, of a ResNet-50's training,
 #: which is compiled from the 5th on, 1.2 to 1.4.
 _INTERPRETED = 2.5
 #: The last call with the same shapes that has the program compiled in the background, and the one
@@ -61,6 +63,9 @@ _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: with 2175 (ResNet-152), 5.4 with 2185 (training of a ResNet-18), 8 with 3538 (of a ResNet-50), 15
 #: with 7494 (of an Inception v3).
 _COMPILE_SECONDS, _COMPILE_SECONDS_EACH = 0.05, 0.001
+#: Estimated seconds of loading a program and of preparations of its first run, and those by second
+#: of compiling it. Measured: 0.04 (training of an MLP), 0.08 (of a deep one), 0.12 (ResNet-50).
+_LOAD_SECONDS, _LOADING = 0.03, 0.05
 #: Maximum estimated seconds of a call that is interpreted for good, such as an operator on small
 #: arrays: NumPy takes less time than the call of a compiled program (estimated 10 us, a product of
 #: 64 x 64: 16 us beside 23).
@@ -329,31 +334,32 @@ class FirstCalls:
         self, args: Arrays, leaves: Arrays, interpret: bool | None
     ) -> tuple[InterpretedFunction | None, GeneralPlans | None]:
         """Returns the plan of calls with such arguments, and those for any sizes if it is one of
-        them. None where they cannot be interpreted, or their program is on disk, and loaded
-        now."""
+        them. None where they cannot be interpreted, or their program is on disk and their plan is
+        not, which takes a trace."""
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
             return None, None
         sizes = tuple([size for x in leaves for size in np.shape(x)])
         plans = self._plans_for(args, leaves, sizes)
-        if not interpret and self._is_on_disk(args, plans, sizes):
+        if self._dispatcher.is_prefetched(tuple(args)) and not interpret:
             return None, None
-        if plans is not None:
+        is_on_disk = not interpret and self._is_on_disk(args, plans, sizes)
+        if plans is not None and (not is_on_disk or plans.known(sizes) is not None):
             general = self._general_plan(plans, args, leaves, sizes)
             if general is not None:
                 self._check(*args)
-                function = InterpretedFunction(*general, target, self._static)
+                function = InterpretedFunction(*general, target, self._static, is_on_disk)
                 return (None if function.plan.uncovered else function), plans
         with paused_collection():
             flat = self._dispatcher.stored_jaxpr(tuple(args))
             is_stored = flat is not None
             if is_stored:
                 self._note_jaxpr()
-            else:
+            elif not is_on_disk or not self._dispatcher.prefetch(tuple(args)):
                 flat = self._flat_jaxpr(args)
             if flat is None:
                 return None, None
-            function = InterpretedFunction(plan(flat[0]), flat[1], target, self._static)
+            function = InterpretedFunction(plan(flat[0]), flat[1], target, self._static, is_on_disk)
         if function.plan.uncovered:
             return None, None
         if interpret or function.estimate <= function.compilation:
@@ -368,7 +374,7 @@ class FirstCalls:
         may_end = plans is not None and plans.known(sizes) is not None
         if may_end and self._n_missing >= _MAX_MISSING:
             return False
-        is_on_disk = self._dispatcher.prefetch(tuple(args))
+        is_on_disk = self._dispatcher.has_stored(tuple(args))
         self._n_missing = 0 if is_on_disk else self._n_missing + may_end
         return is_on_disk
 
@@ -423,6 +429,13 @@ class FirstCalls:
 
     def _submit(self, args: Arrays) -> CompileTask:
         arguments = tuple(args)
+
+        def load() -> None:
+            with jax.enable_x64(True):
+                self._dispatcher.prefetch(arguments)
+
+        if self._dispatcher.has_stored(arguments):
+            return submit(load)
         # Lowered here: it is Python's work, and calls beside a thread would wait for Python's lock,
         # five milliseconds at a time.
         with jax.enable_x64(True), tracing_allowed(), paused_collection():
@@ -444,11 +457,16 @@ class FirstCalls:
 
 
 class InterpretedFunction:
-    """A call's plan for certain shapes, with estimated seconds of a call and of ``compilation``."""
+    """A call's plan for certain shapes, with estimated seconds of a call, and of ``compilation`` or
+    of loading the program."""
 
-    __slots__ = ("_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan")
+    __slots__ = (
+        "_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan",
+    )  # fmt: skip
 
-    def __init__(self, plan: Plan, out_tree: Any, target: _Target, static: frozenset[int]) -> None:
+    def __init__(
+        self, plan: Plan, out_tree: Any, target: _Target, static: frozenset[int], is_on_disk: bool
+    ) -> None:
         self.plan = plan
         self._static = static
         #: None for keys, whose data the plan takes.
@@ -458,6 +476,8 @@ class InterpretedFunction:
         self._target = target
         n = plan.all_equations
         self.compilation = _COMPILE_SECONDS * math.sqrt(n) + _COMPILE_SECONDS_EACH * n
+        if is_on_disk:
+            self.compilation = _LOAD_SECONDS + _LOADING * self.compilation
 
     @property
     def estimate(self) -> float:

@@ -175,9 +175,9 @@ def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
 
 
 def test_a_program_that_takes_over_at_once_is_interpreted_once(
-    new_process, compilations, monkeypatch
+    new_process, compilations, monkeypatch, tmp_path
 ):
-    """One that is on disk runs at once."""
+    """One that is on disk is loaded at the same call; at the first one where its plan is gone."""
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
     monkeypatch.setattr(_first_calls, "_TAKE_OVER_AT", 2)
 
@@ -195,6 +195,12 @@ def test_a_program_that_takes_over_at_once_is_interpreted_once(
     assert traces == 1
     assert counts == [(0, 0), (1, 0), (1, 0)]
     compilations.clear()
+    (again, counts), traces, _ = new_process(calls)
+    assert again == results
+    assert traces == 0
+    assert counts == [(0, 0), (0, 1), (0, 1)]
+    for file in (tmp_path / "own").glob("*.jaxpr"):
+        file.unlink()
     (again, counts), traces, _ = new_process(calls)
     assert again == [results[-1]] * 3
     assert traces == 0

@@ -181,6 +181,14 @@ class CachedJit:
             self._prefetched[key] = executable
         return executable is not None
 
+    def is_prefetched(self, args: Operands) -> bool:
+        return bool(self._prefetched) and _call_key(args) in self._prefetched
+
+    def has_stored(self, args: Operands) -> bool:
+        """Tells whether the executable for such arguments seems to be on disk."""
+        entry = self._entry(_call_key(args), args) if self.caches else None
+        return entry is not None and entry.is_stored
+
     def stored_jaxpr(self, args: Operands) -> tuple[FlatJaxpr, Any] | None:
         """Reads the flat jaxpr for such arguments and the structure of its results."""
         entry = self._entry(_call_key(args), args) if self.caches else None
@@ -265,6 +273,10 @@ class CachedExecutable:
         shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
         facts = compiled_with, str(structure), shapes, environment
         return CachedExecutable(files, digest(repr(facts) + text), device, args)
+
+    @property
+    def is_stored(self) -> bool:
+        return self._files.has(self._name)
 
     def load(self) -> jax.stages.Compiled | None:
         entry = self._files.read(self._name)
