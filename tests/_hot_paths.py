@@ -82,6 +82,20 @@ def _eager() -> Callable[[], object]:
     return lambda: 2 * a + b
 
 
+def _rows() -> Callable[[], object]:
+    x = mx.nd.ones((10, 20))
+    return lambda: (x[2:5], x[2])
+
+
+def _large_product() -> Callable[[], object]:
+    """A product that is compiled, after others that NumPy computes for good."""
+    for size in (4, 5, 6):
+        small = mx.nd.ones((size, size))
+        mx.nd.dot(small, small)
+    x = mx.nd.ones((128, 128))
+    return lambda: mx.nd.dot(x, x)
+
+
 def _module() -> Callable[[], object]:
     data, label = np.ones((8, 5), np.float32), np.zeros(8, np.float32)
     batches = mx.io.NDArrayIter(data, label, batch_size=8)
@@ -117,6 +131,8 @@ def _gluon(hybridize: bool) -> Callable[[], object]:
 PATHS: dict[str, Callable[[], Callable[[], object]]] = {
     "inference forward": _forward,
     "eager 2 * a + b": _eager,
+    "eager x[2:5], x[2]": _rows,
+    "eager dot of 128 x 128": _large_product,
     "Module step": _module,
     "Gluon step, hybridized": lambda: _gluon(True),
     "Gluon step, plain": lambda: _gluon(False),

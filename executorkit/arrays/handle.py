@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
@@ -245,6 +246,6 @@ class Handle:
         return np.array(host)
 
 
-def buffer_of(array: PendingValue) -> PendingValue:
-    """Returns the storage that an NDArray covers, which is quicker to read; others as they are."""
-    return array.storage if isinstance(array, Handle) and array.covers_storage else array
+def buffers_of(arrays: Iterable[Any]) -> list[PendingValue]:
+    """Returns the storages that NDArrays cover, which are quicker to read; others as they are."""
+    return [x.storage if isinstance(x, Handle) and x.covers_storage else x for x in arrays]

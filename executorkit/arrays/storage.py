@@ -14,7 +14,7 @@ methods; by their order the storage then holds either its former or its new cont
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -23,7 +23,7 @@ from jax import lax
 
 from ..jax_internals import in_x64
 from ..program import small_jit
-from .protocol import Producer
+from .protocol import PendingValue, Producer
 
 Shape = tuple[int, ...]
 
@@ -305,3 +305,28 @@ class Storage:
             self._overlays = []
             self._base = None
         self.shared = False
+
+
+def defer_all(arrays: Iterable[PendingValue], producer: Producer) -> None:
+    """Defers the contents of arrays, of storages without a call for each."""
+    for x in arrays:
+        if isinstance(x, Storage) and x.current is not None and not x._overlays:
+            x.version += 1
+            x.producer = producer
+            x.current = None
+        else:
+            x.defer(producer)
+
+
+def set_results(
+    arrays: Iterable[PendingValue], producer: Producer, values: Iterable[jax.Array]
+) -> None:
+    """Assigns the results of a producer to the arrays that still wait for it."""
+    for x, value in zip(arrays, values, strict=True):
+        if isinstance(x, Storage) and x.producer is producer:
+            x.version += 1
+            x.current = value
+            x.shared = False
+            x.producer = None
+        else:
+            x.set_result(producer, value)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._support.annotations import Arrays, NumberedArrays, Operands, Raw
-from ..arrays.handle import buffer_of
+from ..arrays.handle import buffers_of
 from ..arrays.protocol import Producer
 from ..arrays.random_state import next_key, wrap_key
 from ..arrays.storage import Storage
@@ -97,9 +97,8 @@ class BoundTrace(Runnable[Any]):
         self.target_indices = dict(zip(map(id, targets), range(len(targets)), strict=True))
         self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
         self.lock = lock
-        states = tuple(map(buffer_of, self.aux_arrays))
-        grads = tuple([t.storage if t.covers_storage else t for t in targets])
-        self.buffers = Buffers((), states, grads, waiting)
+        states, grads = buffers_of(self.aux_arrays), buffers_of(targets)
+        self.buffers = Buffers((), tuple(states), tuple(grads), waiting)
 
     def add_to(self, sums: Mapping[Variable, Raw]) -> None:
         if not sums and not self._sums:

@@ -23,10 +23,13 @@ the runnable.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, NamedTuple
 
 from .._support.annotations import Arrays, Key, Operands, Raw, Tree
+from ..arrays.handle import buffers_of
 from ..arrays.protocol import PendingValue, Producer
+from ..arrays.storage import defer_all, set_results
 from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
 from ._buffers import read_buffers
@@ -197,8 +200,7 @@ class PendingStep(UpdatableStep):
         state: Computed | Backward | Storing = _COMPUTED,
     ) -> None:
         runnable = self.runnable
-        for buffer, value in zip(runnable.buffers.outputs, outputs, strict=True):
-            buffer.set_result(self, value)
+        set_results(runnable.buffers.outputs, self, outputs)
         if forward_states:
             indices = runnable.program.forward_state_indices
             for n, value in zip(indices, forward_states, strict=True):
@@ -249,8 +251,7 @@ class PendingStep(UpdatableStep):
         runnable = self.runnable
         if not runnable.is_registered:
             runnable.register()
-        for buffer in runnable.buffers.grads:
-            buffer.defer(self)
+        defer_all(runnable.buffers.grads, self)
         for n in state_indices:
             runnable.aux_arrays[n].defer(self)
 
@@ -284,11 +285,14 @@ class PendingStep(UpdatableStep):
             update.commit(self)
         if outputs is not None:
             self.store_outputs(outputs, forward_states, state)
-        for buffer, grad in zip(self.runnable.buffers.grads, grads, strict=True):
-            if grad is not None:
-                buffer.set_result(self, grad)
-            elif buffer.pending is self:
-                buffer.defer(CONSUMED)
+        if runnable.keep_gradients or update is None:
+            set_results(runnable.buffers.grads, self, grads)
+        else:
+            for buffer, grad in zip(runnable.buffers.grads, grads, strict=True):
+                if grad is not None:
+                    buffer.set_result(self, grad)
+                elif buffer.pending is self:
+                    buffer.defer(CONSUMED)
         self.state = Computed(
             None if runnable.is_used_up else before.residuals,
             backward_states or before.backward_states,
@@ -395,18 +399,16 @@ class PendingStep(UpdatableStep):
             return None
         indices, argnums = runnable.target_indices, runnable.program.argnums
         arrays, args = runnable.arg_arrays, self.args
-        targets: dict[int, None] = {}
-        for weight, grad in zip(weights, grads, strict=True):
-            k = indices.get(id(grad), -1)
-            if k < 0 or k in targets or arrays[argnums[k]] is not weight:
-                return None
-            targets[k] = None
-        for weight, k in zip(weights, targets, strict=True):
-            value = weight.current
-            if (weight.value if value is None else value) is not args[argnums[k]]:
-                return None
+        targets = tuple([indices.get(id(grad), -1) for grad in grads])
+        if -1 in targets or len({*targets}) < len(targets):
+            return None
+        places = [argnums[k] for k in targets]
+        if not all(map(is_, weights, map(arrays.__getitem__, places))):
+            return None
+        if not all(map(is_, read_buffers(buffers_of(weights)), map(args.__getitem__, places))):
+            return None
         # Reading a weight may have computed this very step.
-        return tuple(targets) if self.state is state else None
+        return targets if self.state is state else None
 
     def withdraw(self) -> None:
         """Gives up unfinished work; if an update has run in its program, stores everything."""

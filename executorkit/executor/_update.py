@@ -8,8 +8,9 @@ import jax
 import numpy as np
 
 from .._support.annotations import Arrays, Key, Operands, Raw, Tree
-from ..arrays.handle import buffer_of
+from ..arrays.handle import buffers_of
 from ..arrays.protocol import PendingValue, Producer
+from ..arrays.storage import defer_all, set_results
 from ..calls.update_call import UpdateCall
 from ..errors import GradientConsumedError
 from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
@@ -93,14 +94,13 @@ class PendingUpdate:
         cells, tree = jax.tree.flatten(call.state)
         weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
         update = runnable.update_for(call.update, weights, cells)
-        cells = list(map(buffer_of, cells))
+        cells = buffers_of(cells)
         state = jax.tree.unflatten(tree, read_buffers(cells))
-        cells = [*map(buffer_of, weights), *cells]
+        cells = [*buffers_of(weights), *cells]
         spec = UpdateSpec(targets, update, len(call.hyperparams))
         self._updates.append(_AttachedUpdate(spec, call, cells, state))
         call.attached = True
-        for cell in cells:
-            cell.defer(step)
+        defer_all(cells, step)
 
     def withdraw(self, step: Snapshot, call: UpdateCall | None = None) -> None:
         """Takes back one update, or all: weights and states are as before."""
@@ -109,9 +109,7 @@ class PendingUpdate:
             if call is not None and update.call is not call:
                 continue
             weights = [step.args[step.runnable.program.argnums[k]] for k in update.spec.targets]
-            values = (*weights, *jax.tree.leaves(update.state))
-            for cell, value in zip(update.cells, values, strict=True):
-                cell.set_result(step, value)
+            set_results(update.cells, step, (*weights, *jax.tree.leaves(update.state)))
             self._updates.remove(update)
             update.call.attached = False
             update.call.undo()
@@ -204,8 +202,7 @@ class PendingUpdate:
         """Stores new weights and states, also in the snapshot: the donated ones are gone."""
         new_weights, new_states, new_aux = self.results[0][0]
         for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
-            for cell, value in zip(update.cells, (*weights, *state), strict=True):
-                cell.set_result(step, value)
+            set_results(update.cells, step, (*weights, *state))
         self._take(step, new_weights if self._donates_weights else (), new_aux)
 
     def _take(self, step: Snapshot, weights: Arrays, aux_states: Sequence[Any]) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import jax
 
 from .._support.annotations import Arrays, Key, Operands, Raw, Tree
-from ..arrays.handle import buffer_of
+from ..arrays.handle import buffers_of
 from ..arrays.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback
@@ -175,7 +175,7 @@ class BoundGraph(Runnable[Value]):
         self.keep_gradients = keep_gradients
         self.is_registered = False
         lists = (self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs)
-        self.buffers = Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))
+        self.buffers = Buffers(*[tuple(buffers_of(arrays)) for arrays in lists])
         self._constants: dict[int, jax.Array] = {}
 
     def overwrite_constants(self) -> None:

@@ -70,18 +70,17 @@ def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return op, len(args)
     if "ctx" in kwargs:
         return None
-    attrs = []
-    for name, value in kwargs.items():
-        kind = value.__class__
-        if kind is tuple:
-            kinds = {d.__class__ for d in value}
-            if not kinds <= {int} and kinds != {float}:
+    kinds: list[Any] = [*map(type, kwargs.values())]
+    if not _PLAIN_TYPES.issuperset(kinds):
+        for k, value in enumerate(kwargs.values()):
+            if kinds[k] is tuple:
+                elements = {*map(type, value)}
+                if not elements <= {int} and elements != {float}:
+                    return None
+                kinds[k] = (tuple, *elements)
+            elif kinds[k] not in _PLAIN_TYPES:
                 return None
-            kind = (tuple, *kinds)
-        elif kind not in _PLAIN_TYPES:
-            return None
-        attrs.append((name, kind, value))
-    return op, len(args), *attrs
+    return op, len(args), *kwargs, *kwargs.values(), *kinds
 
 
 def _sorted(

@@ -213,6 +213,8 @@ class Optimizer(CheckedKeywords):
         params, multipliers, names = self.param_dict, getattr(self, kind), self.idx2name
         if not (params or multipliers):
             return [1.0] * len(indices)
+        if params.keys() >= {*indices}:
+            return list(map(attrgetter(kind), map(params.__getitem__, indices)))
         return [
             getattr(params[i], kind)
             if i in params

@@ -100,7 +100,7 @@ def copied(array: jax.Array) -> jax.Array:
 
 def held_elsewhere(arrays: list[Raw]) -> set[int]:
     """Returns the positions of arrays with references besides this list and one other object."""
-    return {i for i, n in enumerate(_reference_counts(arrays)) if n > _UNSHARED_COUNT}
+    return {i for i in range(len(arrays)) if sys.getrefcount(arrays[i]) > _UNSHARED_COUNT}
 
 
 def copy_at(arrays: list[Raw], positions: Collection[int]) -> None:
@@ -108,16 +108,13 @@ def copy_at(arrays: list[Raw], positions: Collection[int]) -> None:
         arrays[i] = copied(arrays[i])
 
 
-def _reference_counts(arrays: list[Raw]) -> list[int]:
-    return [sys.getrefcount(arrays[i]) for i in range(len(arrays))]
-
-
 def _count_of_one_tuple() -> int:
     held = (object(),)
-    return _reference_counts([*held])[0]
+    arrays = [*held]
+    return [sys.getrefcount(arrays[i]) for i in range(len(arrays))][0]
 
 
-#: Reference count of an object that one tuple holds, as ``_reference_counts`` sees it.
+#: Reference count of an object that one tuple holds, as ``held_elsewhere`` sees it.
 _UNSHARED_COUNT = _count_of_one_tuple()
 
 
