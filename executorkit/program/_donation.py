@@ -111,7 +111,8 @@ def copy_at(arrays: list[Raw], positions: Collection[int]) -> None:
 def _count_of_one_tuple() -> int:
     held = (object(),)
     arrays = [*held]
-    return [sys.getrefcount(arrays[i]) for i in range(len(arrays))][0]
+    (count,) = [sys.getrefcount(arrays[i]) for i in range(len(arrays))]
+    return count
 
 
 #: Reference count of an object that one tuple holds, as ``held_elsewhere`` sees it.
