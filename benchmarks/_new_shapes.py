@@ -165,3 +165,29 @@ NEW_WORKS: dict[str, Work] = {
     "new length: LSTM language model, a step": train_language_model,
     "new picture size: ResNet-18, inference": infer_resnet,
 }
+
+
+def memory_works(mx: Any) -> list[Callable[[int], Any]]:
+    """Calls with a size, of which thousands leave the memory of the process as it is: a training
+    step, a bound and a reshaped executor, operators. Pictures are of ever-new sides, but small."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(
+        mx.gluon.nn.Dense(16, activation="relu", in_units=20), mx.gluon.nn.Dense(10, in_units=16)
+    )
+    train = _training(
+        mx, net, mx.gluon.loss.SoftmaxCrossEntropyLoss(),
+        lambda n: (mx.nd.ones((n, 20)), mx.nd.zeros((n,))),
+    )  # fmt: skip
+    symbol, executor = perceptron(mx), small_convolution(mx)
+
+    def reshape(n: int) -> Any:
+        shape = (1, 3, 16 + n // 72, 16 + n % 72)
+        return executor.reshape(data=shape, allow_up_sizing=True).forward()[0]
+
+    return [
+        train,
+        partial(bind_and_step, mx, symbol),
+        reshape,
+        lambda n: mx.nd.softmax(mx.nd.ones((n, 10)) + mx.nd.ones((n, 10))),
+        lambda n: mx.nd.dot(mx.nd.ones((n, 8)), mx.nd.ones((8, 4))),
+    ]

@@ -66,7 +66,7 @@ _UNKNOWN: Any = object()
 #: Held where traces in a row share a list.
 _lock = threading.Lock()
 #: The kind of a leaf.
-leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
+leaf_kind = lru_cache(maxsize=_MAX_STATES // 4)(LeafKind)
 
 
 class GraphTrace(NamedTuple):

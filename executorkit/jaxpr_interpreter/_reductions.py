@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,13 +54,16 @@ def _reduce(call: Call) -> Kernel:
     return lambda x: reduce(x, axis=axes)
 
 
+# Not kept in plans: of ever-new sizes there are hundreds.
+_ones = lru_cache(maxsize=64)(np.ones)
+
+
 def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Kernel:
     """Reduces leading axes of floats by matrix products: NumPy would add rows, and lose digits."""
     count = len(axes)
     rows, rest = math.prod(shape[:count]), shape[count:]
     if axes == tuple(range(count)) and rest and dtype.kind == "f" and rows > 8:
-        ones = np.ones(rows, dtype)
-        return lambda x: (ones @ x.reshape(rows, -1)).reshape(rest)
+        return lambda x: (_ones(rows, dtype) @ x.reshape(rows, -1)).reshape(rest)
     add = np.add.reduce
     return lambda x: add(x, axis=axes, dtype=dtype)
 

@@ -44,6 +44,7 @@ from ..jaxpr_interpreter import FlatJaxpr, GeneralPlan, Plan, flattened, flatten
 from ..jaxprs import FlatProgram, ForAnySizes, Size, SymbolicSizes, size_kinds
 from ._background_tasks import CompileTask, submit
 from ._program_options import interpreter_enabled
+from ._retained_memory import count_new_sizes
 from .disk_cache import CachedJit, trace_context
 
 #: Estimated seconds of interpreted calls, by seconds of compiling. Measured beside other busy
@@ -425,6 +426,7 @@ class FirstCalls:
 
         with paused_collection():
             known = plans.find(sizes, make)
+        count_new_sizes()
         return None if known is None else (known[0][0].at(known[1]), known[0][1])
 
     def _submit(self, args: Arrays) -> CompileTask:

@@ -38,6 +38,8 @@ from ._program_options import chosen
 _VARIABLE = "EXECUTORKIT_RETAIN_MEMORY"
 #: Number of elements of all values of a graph from which its working memory is worth retaining.
 _LARGE = 2**23
+#: Number of calls of new sizes after which freed memory is given back.
+_NEW_SIZES = 128
 #: -1 means never to trim; memory is fetched 64 MiB at a time.
 _SETTINGS = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: -1, M_TOP_PAD: 64 * 2**20}
 
@@ -81,6 +83,7 @@ class _Heap:
     is_retained = False
     #: The highest end at which freed memory was given back.
     end = 0
+    new_sizes = 0
 
 
 _heap = _Heap()
@@ -109,6 +112,14 @@ def settle() -> None:
         os.sched_yield()
     if heap_end() - _heap.end >= _GROWTH:
         trim()
+
+
+def count_new_sizes() -> None:
+    """Counts a call of new sizes, and gives freed memory back after a number of them: growing
+    arrays leave holes among the small objects that stay."""
+    _heap.new_sizes += 1
+    if _heap.new_sizes % _NEW_SIZES == 0:
+        release_freed_memory()
 
 
 # A thread keeps the arena that it first allocates from, so that XLA's threads, which start with the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import executorkit as mx
+from benchmarks._new_shapes import memory_works
 from executorkit import autograd, gluon
 from executorkit.program import small_jit
 
@@ -235,3 +238,26 @@ def test_a_program_that_is_traced_for_each_size_says_why():
     assert "symbols" not in first.why
     assert others
     assert all("sizes cannot be symbols: " in trace.why for trace in others)
+
+
+def _held() -> dict[str, int]:
+    gc.collect()
+    kinds = [type(x) for x in gc.get_objects()]
+    return Counter(k.__qualname__ for k in kinds if str(k.__module__).startswith("executorkit"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fresh_traces")
+def test_ever_new_sizes_leave_no_objects(monkeypatch):
+    monkeypatch.setattr("executorkit.autograd._trace._MAX_STATES", 200)
+    monkeypatch.setattr("executorkit.program._first_calls.MAX_LISTED_SHAPES", 32)
+    works = memory_works(mx)
+    held = []
+    for n in range(2, 1202):
+        for work in works:
+            work(n).asnumpy()
+        if n in {301, 1201}:
+            held.append(_held())
+    # Objects of each size would be four times as many. Leaf kinds are, of which thousands are kept.
+    before, after = held
+    assert {k for k in after if after[k] > 2 * before[k] + 100} == {"LeafKind"}
