@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 #: Numbers of ``mallopt``'s parameters.
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -4, -8
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -3, -4, -8
 
 
 def set_malloc(settings: Mapping[int, int]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -186,14 +186,14 @@ class _Equations(Flattener[int]):
         if name in _EXPANDED:
             return self.flatten(_expanded(primitive, params, ins), inputs)
         outputs = tuple(map(self.value, outs))
-        if name == "convert_element_type" and self.avals[inputs[0]] == self.avals[outputs[0]]:
-            return inputs[:1]
         call = Call(
             name,
             _without_jaxprs(params),
             tuple([self.avals[i] for i in inputs]),
             tuple([self.avals[i] for i in outputs]),
         )
+        if _is_identity(call):
+            return inputs[:1]
         several = primitive.multiple_results
         self.all.append(Equation(call, inputs, outputs, several, has_effects))
         return outputs
@@ -225,6 +225,8 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
     reshaped: dict[int, int] = {}
     #: Values that NumPy makes of others by itself, in the functions of two arrays.
     broadcast: dict[int, int] = {}
+    #: The values of calls that move elements alone.
+    moved: dict[Hashable, int] = {}
     equations = []
     for equation in flat.all:
         ins = tuple([equal.get(i, i) for i in equation.inputs])
@@ -255,12 +257,38 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
                     constants[out] = np.asarray(kernel(*[constants[i] for i in ins]))
                     continue
         call = call._replace(ins=tuple([avals[i] for i in ins]))
+        key = _key_of_view(call, rule, ins)
+        if key is not None and moved.setdefault(key, out) != out:
+            equal[out] = moved[key]
+            continue
         equations.append(equation._replace(call=call, inputs=ins))
     return equations, tuple([equal.get(i, i) for i in results])
 
 
 def _is_elementwise(call: Call, rule: KernelRule) -> bool:
     return rule.any_shape and isinstance(rule.make(call), np.ufunc)
+
+
+def _is_identity(call: Call) -> bool:
+    if call.ins[:1] != call.outs:
+        return False
+    if call.name == "reduce_precision":
+        return RULES[call.name].make(call) is np.positive
+    return call.name == "convert_element_type"
+
+
+def _key_of_view(call: Call, rule: KernelRule | None, inputs: tuple[int, ...]) -> Hashable:
+    if rule is None or rule.weight or not has_hash(call.params):
+        return None
+    return call.name, inputs, call.outs, *call.params.items()
+
+
+def has_hash(params: Mapping[str, object]) -> bool:
+    try:
+        hash(tuple(params.values()))
+    except TypeError:
+        return False
+    return True
 
 
 def _varies(call: Call) -> bool:

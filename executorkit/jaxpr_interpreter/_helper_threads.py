@@ -18,9 +18,9 @@ def _cores() -> int:
 
 #: Number of threads that compute one kernel.
 THREADS = min(8, _cores())
-#: Minimum number of multiplications of a kernel that is divided, which take 0.2 ms: to wake a
+#: Minimum number of multiplications of a kernel that is divided, which take 0.4 ms: to wake a
 #: thread takes 0.05 ms.
-MIN_MULTIPLICATIONS = 1 << 23
+MIN_MULTIPLICATIONS = 1 << 24
 
 
 class _Helpers:

@@ -11,7 +11,7 @@ import numpy as np
 from ..jax_internals import ClosedJaxpr
 from ..jaxprs import SymbolicSizes, Trait, flops, is_symbolic, primitives_with
 from ._elementwise_runs import LEAST_DIVIDED, Blocks, Run, in_runs
-from ._equations import JAXPRS, Equation, FlatJaxpr, flattened
+from ._equations import JAXPRS, Equation, FlatJaxpr, flattened, has_hash
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
 from ._rules import Aval, Call, Kernel, KernelRule, is_small_float
 
@@ -124,15 +124,12 @@ def _at(param: Any, values: Sequence[int]) -> Any:
 def _kinds(flat: FlatJaxpr, numbers: Iterable[int]) -> dict[int, int]:
     """Returns for equations the first ones whose calls are equal, whatever the sizes are."""
     first: dict[Hashable, int] = {}
-    kinds = {}
-    for n in numbers:
-        call = flat.equations[n].call
-        try:
-            key = (call.name, *call.params.items(), call.ins, call.outs)
-            kinds[n] = first.setdefault(key, n)
-        except TypeError:  # a parameter that has no hash
-            continue
-    return kinds
+    calls = [(n, flat.equations[n].call) for n in numbers]
+    return {
+        n: first.setdefault((call.name, *call.params.items(), call.ins, call.outs), n)
+        for n, call in calls
+        if has_hash(call.params)
+    }
 
 
 class _PlannedEquation(NamedTuple):
@@ -290,9 +287,10 @@ class _Planner:
             step = PlanStep(kernel, ins, out, self._dead[n])
         if not rule.weight:
             return _PlannedEquation(step, (), CALL_SECONDS)
-        values = (*ins, *outs)
+        # Of the array that is gathered from or scattered to, a part alone is looked at.
+        values = (*ins[name == "gather" :], *outs)
         moved = sum([n_bytes[i] for i in values])
-        largest = max([sizes[i] for i in values])
+        largest = max([sizes[i] for i in (ins[1:] if name.startswith("scatter") else values)])
         seconds = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
         if name in _PRODUCTS:
             seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE

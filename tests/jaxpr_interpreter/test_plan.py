@@ -274,6 +274,25 @@ def test_products_with_the_zeros_of_a_dilated_input_take_no_time():
     assert convolved(2).estimate < convolved(1).estimate / 2
 
 
+@pytest.mark.parametrize("update", [False, True])
+def test_rows_of_a_large_table_take_the_time_of_the_rows(update):
+    def function(table: Any, rows: Any) -> Any:
+        return table.at[rows].add(1.0) if update else table[rows]
+
+    rows = np.arange(20)
+    small, large = (planned(function, np.ones((n, 64), np.float32), rows) for n in (100, 10000))
+    assert large.estimate < 100 * small.estimate / (4 if update else 90)
+
+
+def test_equal_views_and_exact_conversions_are_planned_once():
+    def function(x: Any) -> Any:
+        return x.T.reshape(-1) + lax.reduce_precision(x, 8, 23).T.reshape(-1) * 2
+
+    steps = planned(function, X)
+    assert steps.equations == 4
+    np.testing.assert_array_equal(steps.run([X])[0], X.T.reshape(-1) * 3)
+
+
 def test_a_choice_between_other_platforms_is_not_covered():
     def function(x: Any) -> Any:
         return lax.platform_dependent(x, cuda=jnp.sin, tpu=jnp.cos)
