@@ -1,12 +1,14 @@
 """Private names of JAX, each with the reason for which no public one serves (JAX 0.10); no other
 file reads any."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from operator import attrgetter, methodcaller
+from operator import attrgetter, floordiv, methodcaller, mod
 from typing import Any, ParamSpec, TypeVar
 
 import jax
+import numpy as np
 from jax._src.config import abstract_mesh_context_manager as mesh_context
 
 # These have a public home, jax.extend.core. Its import takes 16 ms, since it brings Pallas with it.
@@ -21,6 +23,7 @@ from jax._src.core import (
     trace_state_strong_ref,
 )
 from jax._src.distributed import global_state as distributed_state
+from jax._src.export import shape_poly
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 
@@ -118,3 +121,107 @@ def parts_of(array: jax.Array) -> list[jax.Array]:
     if len(shards) < len(array.sharding.addressable_devices):
         shards = clone(array).addressable_shards
     return [shard.data for shard in shards]
+
+
+class _BoundsSearch(threading.local):
+    #: True while JAX looks for bounds of an expression, which hold for all sizes.
+    is_on = False
+
+
+_search = _BoundsSearch()
+
+
+#: The functions in the text of a symbolic size.
+SIZE_FUNCTIONS = {"floordiv": floordiv, "mod": mod, "max": max, "min": min}
+
+
+class DecidingScope(shape_poly.SymbolicScope):
+    """Symbols that have ``numbers`` by name. A comparison of sizes that comes out differently for
+    others is decided by these, and noted: a trace holds for all sizes for which the same is
+    decided. JAX raises an exception instead, or takes sizes for different that may be equal."""
+
+    def __init__(self, constraints: Sequence[str], numbers: Mapping[str, int]) -> None:
+        super().__init__(constraints)
+        self._names = {**SIZE_FUNCTIONS, **numbers}
+        #: By a comparison, such as "s0 - 4 >= 0", what was decided.
+        self.decisions: dict[str, bool] = {}
+
+    def decide(self, expression: Any, comparison: str, notes_false: bool = True) -> bool:
+        """Returns how an expression compares with 0, and notes that, if it is to be."""
+        text = f"{expression} {comparison} 0".replace("^", "**")
+        decided = self.decisions.get(text)
+        if decided is None:
+            decided = eval(text, self._names)
+            if decided or notes_false:
+                self.decisions[text] = decided
+        return decided
+
+
+def size_bounds(
+    size: Any,
+    precision: Any = shape_poly.BoundsPrecision.FOR_GEQ0_OR_LT0,
+    of_jax: Any = shape_poly._bounds_decision,
+) -> tuple[float, float]:
+    """Returns certain bounds of a symbolic size. JAX asks with another precision to find the larger
+    or the smaller one of two sizes, which is decided."""
+    scope = getattr(size, "scope", None)
+    if not isinstance(scope, DecidingScope) or _search.is_on:
+        return of_jax(size, precision)
+    _search.is_on = True
+    try:
+        lower, upper = of_jax(size, precision)
+    finally:
+        _search.is_on = False
+    if precision is shape_poly.BoundsPrecision.FOR_GEQ0_OR_LEQ0 and lower < 0 < upper:
+        return (0, upper) if scope.decide(size, ">=") else (lower, 0)
+    return lower, upper
+
+
+def _is_at_least(
+    size: Any, minimum: Any, text: Callable[[], str], of_jax: Any = shape_poly._geq_decision
+) -> bool:
+    scope = getattr(size, "scope", None) or getattr(minimum, "scope", None)
+    if not isinstance(scope, DecidingScope) or _search.is_on:
+        return of_jax(size, minimum, text)
+    difference = size - minimum
+    if not shape_poly.is_symbolic_dim(difference):
+        return difference >= 0
+    lower, upper = size_bounds(difference)
+    return lower >= 0 or (upper >= 0 and scope.decide(difference, ">="))
+
+
+def _is_equal(size: Any, other: Any, of_jax: Any = shape_poly._DimExpr.__eq__) -> bool:
+    scope = size.scope
+    if (
+        not isinstance(scope, DecidingScope)
+        or _search.is_on
+        or getattr(other, "scope", scope) is not scope
+        or not isinstance(other, shape_poly._DimExpr | int | np.integer)
+    ):
+        return of_jax(size, other)
+    difference = size - other
+    if not shape_poly.is_symbolic_dim(difference):
+        return difference == 0
+    if isinstance(other, shape_poly._DimExpr):
+        return scope.decide(difference, "==", notes_false=False)
+    # Axes of sizes 0 and 1 are dropped, summed up and broadcast otherwise than others. Other
+    # numbers are different: JAX's caches compare the keys of traces, with fixed sizes among them.
+    if other not in (0, 1):
+        return False
+    lower, upper = size_bounds(difference)
+    return lower <= 0 <= upper and scope.decide(difference, "==")
+
+
+def _decide_comparisons() -> None:
+    # Every comparison of symbolic sizes calls one of these. JAX has no truth of a size: every
+    # remainder would be true.
+    for owner, name, function in (
+        (shape_poly, "_bounds_decision", size_bounds),
+        (shape_poly, "_geq_decision", _is_at_least),
+        (shape_poly._DimExpr, "__eq__", _is_equal),
+        (shape_poly._DimExpr, "__bool__", lambda size: size != 0),
+    ):
+        setattr(owner, name, function)
+
+
+_decide_comparisons()

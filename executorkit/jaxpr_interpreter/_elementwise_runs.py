@@ -36,9 +36,10 @@ class Run(NamedTuple):
 def in_runs(flat: FlatJaxpr) -> tuple[FlatJaxpr, list[Run]]:
     """Moves each element-wise equation to later ones of its shape, unless another equation reads
     the result or a product is computed in between: so long its operands stay in memory."""
-    waiting: dict[object, list[Equation]] = {}
+    shapes: dict[object, int] = {}
+    waiting: dict[int, list[Equation]] = {}
     #: The shapes of results of equations that wait.
-    shape_of: dict[int, object] = {}
+    shape_of: dict[int, int] = {}
     equations: list[Equation] = []
     runs: list[Run] = []
 
@@ -47,14 +48,16 @@ def in_runs(flat: FlatJaxpr) -> tuple[FlatJaxpr, list[Run]]:
         runs.append(Run(range(len(equations), stop), is_elementwise))
         equations.extend(members)
 
-    def end(shape: object) -> None:
+    def end(shape: int) -> None:
         members = waiting.pop(shape)
         for equation in members:
             del shape_of[equation.outputs[0]]
         add(members, True)
 
     for equation in flat.equations:
-        shape = equation.call.shape if _is_member(equation) else None
+        shape = None
+        if _is_member(equation):  # by number: symbolic shapes may be equal with unequal hashes
+            shape = shapes.setdefault(equation.call.shape, len(shapes))
         for i in equation.inputs:
             if i in shape_of and shape_of[i] != shape:
                 end(shape_of[i])

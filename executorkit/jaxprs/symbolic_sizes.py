@@ -2,13 +2,13 @@
 
 The first sizes are taken as they are. When others come, the axes that differ become symbols: axes
 that have been equal so far share one, and sizes that have not changed stay numbers. Sizes 0 and 1
-never stand for others.
+never stand for others. Where the function compares sizes, the present ones decide: they split the
+range of the symbols, and sizes for which a comparison comes out otherwise have another trace.
 """
 
 from __future__ import annotations
 
 import gc
-import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -16,12 +16,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from jax import export
 
 from .._support.garbage_collection import paused_collection
+from ..jax_internals import SIZE_FUNCTIONS, DecidingScope
 
-#: Maximum number of times that further axes become symbols.
+#: Maximum number of traces with symbols: for further axes, and for parts of their ranges.
 _MAX_TRACES = 8
-_FUNCTIONS = {
-    "floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min,
-}  # fmt: skip
 
 Made = TypeVar("Made")
 #: A size: a number, or an expression of symbols.
@@ -52,7 +50,12 @@ class SymbolicSizes(NamedTuple):
     def of(shared: Sequence[int | None], sizes: Sequence[int]) -> SymbolicSizes:
         """Returns sizes with a symbol for each axis that others share, or that changes."""
         axes = sorted({axis for axis in shared if axis is not None})
-        named = dict(zip(axes, _symbols(tuple([sizes[axis] for axis in axes])), strict=True))
+        values = tuple([sizes[axis] for axis in axes])
+        symbols = _symbols(values)
+        if symbols[0].scope.decisions:  # for other traces
+            _symbols.cache_clear()
+            symbols = _symbols(values)
+        named = dict(zip(axes, symbols, strict=True))
         pairs = zip(shared, sizes, strict=True)
         return SymbolicSizes(
             tuple([size if axis is None else named[axis] for axis, size in pairs]), tuple(axes)
@@ -64,17 +67,33 @@ class SymbolicSizes(NamedTuple):
 
     def function(self, expressions: Sequence[object]) -> Callable[..., tuple[Any, ...]]:
         """Returns a function of the symbols' values that evaluates sizes, and tuples of sizes."""
-        names = ", ".join([f"s{i}" for i in range(len(self.axes))])
         constants: dict[str, Any] = {}
         texts = "".join([f"{_text(x, constants)}, " for x in expressions])
-        return eval(f"lambda {names}: ({texts})", {**_FUNCTIONS, **constants})
+        return self._evaluated(f"({texts})", constants)
+
+    @property
+    def conditions(self) -> list[str]:
+        """The comparisons that were decided by the sizes that came, as they came out."""
+        decisions = self.sizes[self.axes[0]].scope.decisions.items()
+        return [text if decided else f"not {text}" for text, decided in decisions]
+
+    def test(self) -> Callable[..., bool]:
+        """Returns a function of the symbols' values that tells whether the same is decided."""
+        return self._evaluated(" and ".join(self.conditions) or "True", {})
+
+    def _evaluated(self, text: str, constants: dict[str, Any]) -> Any:
+        names = ", ".join([f"s{i}" for i in range(len(self.axes))])
+        return eval(f"lambda {names}: {text}", {**SIZE_FUNCTIONS, **constants})
 
 
-# Traces for the same sizes share symbols, for which JAX has cached its traces of small functions.
+# Traces for the same sizes share symbols, for which JAX has cached its traces of small functions,
+# as long as nothing was decided in any of them.
 @lru_cache(maxsize=8)
 def _symbols(values: tuple[int, ...]) -> tuple[Size, ...]:
     names = [f"s{i}" for i in range(len(values))]
-    return export.symbolic_shape(", ".join(names), constraints=[f"{n} >= 2" for n in names])
+    numbers = dict(zip(names, values, strict=True))
+    scope = DecidingScope([f"{name} >= 2" for name in names], numbers)
+    return tuple(export.symbolic_shape(", ".join(names), scope=scope))
 
 
 def _text(value: Any, constants: dict[str, Any]) -> str:
@@ -89,6 +108,16 @@ def _text(value: Any, constants: dict[str, Any]) -> str:
     return name
 
 
+class _Part(NamedTuple, Generic[Made]):
+    """One part of the range of sizes: where certain comparisons come out in one way."""
+
+    symbolic: SymbolicSizes
+    shared: tuple[int | None, ...]
+    made: Made
+    evaluate: Callable[..., tuple[int, ...]]
+    decides_the_same: Callable[..., bool]
+
+
 class ForAnySizes(Generic[Made]):
     """Something that is made of the sizes of some arrays, once for all sizes if it can be.
 
@@ -96,19 +125,24 @@ class ForAnySizes(Generic[Made]):
         the messages of failed traces, by the axes that were to share symbols; none is repeated.
     """
 
-    __slots__ = ("_fits", "_made", "_samples", "_sizes", "problems")
+    __slots__ = ("_parts", "_samples", "problems")
 
     def __init__(self) -> None:
         self._samples: list[tuple[int, ...]] = []
-        self._sizes: SymbolicSizes | None = None
-        self._fits: Callable[..., tuple[Any, ...]] | None = None
-        self._made: Made | None = None
+        #: The last one first.
+        self._parts: tuple[_Part[Made], ...] = ()
         self.problems: dict[Hashable, str] = {}
 
     @property
     def is_made(self) -> bool:
         """True if there is something for symbols."""
-        return self._made is not None
+        return bool(self._parts)
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions of the part that was made last, if there are several."""
+        parts = self._parts
+        return list(parts[0].symbolic.conditions) if len(parts) > 1 else []
 
     def find(
         self, sizes: tuple[int, ...], make: Callable[[SymbolicSizes], Made]
@@ -126,7 +160,7 @@ class ForAnySizes(Generic[Made]):
         try:
             with paused_collection():
                 symbolic = SymbolicSizes.of(axes, sizes)
-                self._made = make(symbolic)
+                result = make(symbolic)
         except Exception as error:  # an operator that decides by a size may raise any
             # Its text alone: the frames of a traceback hold arrays.
             self.problems[axes] = str(error).partition("\n")[0]
@@ -135,8 +169,10 @@ class ForAnySizes(Generic[Made]):
             # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
             # which hold the arrays of all callers. They are young: the collector was paused.
             gc.collect(0)
-        self._samples, self._sizes = samples, symbolic
-        self._fits = symbolic.function(symbolic.sizes)
+        self._samples = samples
+        evaluate, test = symbolic.function(symbolic.sizes), symbolic.test()
+        others = [part for part in self._parts if part.shared == axes]
+        self._parts = (_Part(symbolic, axes, result, evaluate, test), *others)
         return self.known(sizes)
 
     def note(self, sizes: tuple[int, ...]) -> None:
@@ -146,10 +182,11 @@ class ForAnySizes(Generic[Made]):
 
     def known(self, sizes: tuple[int, ...]) -> tuple[Made, tuple[int, ...]] | None:
         """Returns :meth:`find` of sizes for which nothing has to be made; None for others."""
-        if self._sizes is None or self._fits is None or self._made is None:
-            return None
-        values = self._sizes.values(sizes)
-        return (self._made, values) if self._fits(*values) == sizes else None
+        for part in self._parts:
+            values = part.symbolic.values(sizes)
+            if part.evaluate(*values) == sizes and part.decides_the_same(*values):
+                return part.made, values
+        return None
 
 
 def _shared_axes(samples: Sequence[tuple[int, ...]]) -> tuple[int | None, ...]:

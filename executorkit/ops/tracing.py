@@ -12,15 +12,15 @@ import numpy as np
 from jax import Array, lax
 
 from .._support.annotations import Function, Tree
-from ..jax_internals import differentiable
+from ..jax_internals import differentiable, size_bounds
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# A symbolic size, in a function traced for ``jax.export``, stands for every size from 1 up.
-# Comparing it with a number raises an exception unless the answer is the same for all of them, so
-# an operator that chooses an algorithm by a size asks here, and says how it decides where the size
-# is not known.
+# A symbolic size stands for every size from 1 up, in a function traced for ``jax.export``, or from
+# 2 up. Comparing it with a number raises an exception unless the answer is the same for all of
+# them, or splits their range where sizes are symbols because they change. So an operator that
+# chooses an algorithm by a size asks here, and says how it decides where the size is not known.
 
 
 def is_known(*sizes: object) -> bool:
@@ -29,15 +29,11 @@ def is_known(*sizes: object) -> bool:
 
 def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
     """Returns ``size >= minimum``, or ``otherwise`` if a symbolic size leaves that open."""
-    try:
-        return bool(size >= minimum)
-    except jax.errors.InconclusiveDimensionOperation:
-        return otherwise
-
-
-def at_minimum(size: Any, minimum: int) -> Any:
-    """Returns the larger one of a size, perhaps symbolic, and a number."""
-    return max(size, minimum) if is_known(size) else size.max(minimum)
+    difference = size - minimum
+    if is_known(difference):
+        return bool(difference >= 0)
+    lower, upper = size_bounds(difference)
+    return lower >= 0 or (upper >= 0 and otherwise)
 
 
 def varying_axes(arrays: Iterable[Array]) -> frozenset[Any]:

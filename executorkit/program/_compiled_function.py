@@ -14,7 +14,7 @@ import jax
 from .._support.annotations import Attrs, Function, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..context import Device
-from ..errors import NotCompiledError
+from ..errors import NotCompiledError, listed
 from ..jax_internals import (
     forget_calls,
     in_x64,
@@ -55,6 +55,8 @@ from ._retained_memory import settle
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_COMPILED_SHAPES = 128
+#: Maximum number of comparisons of sizes in the reason of a trace.
+_MAX_CONDITIONS = 4
 #: The environment variable that sets or forbids the interpreter.
 _VARIABLE = "EXECUTORKIT_INTERPRET"
 
@@ -176,15 +178,23 @@ class CompiledFunction:
     @property
     def serves_any_sizes(self) -> bool | None:
         """True if it is traced for all sizes; None where no sizes have changed yet."""
-        if self.size_problem is not None:
+        if any(general.problems for general in self._general.values()):
             return False
         return any(general.is_made for general in self._general.values()) or None
 
     @property
-    def size_problem(self) -> str | None:
-        """The first line of the error for which it is traced for each size; None without one."""
-        problems = (p for plans in self._general.values() for p in plans.problems.values())
-        return next(problems, None)
+    def size_note(self) -> str | None:
+        """Why it is traced for each size, or for parts of their range; None if it is not."""
+        for plans in self._general.values():
+            if plans.problems:
+                return f"sizes cannot be symbols: {next(iter(plans.problems.values()))}"
+        conditions = (plans.conditions for plans in self._general.values())
+        split = next(filter(None, conditions), None)
+        return (
+            None
+            if split is None
+            else f"sizes are symbols where {listed(split, _MAX_CONDITIONS, ' and ')}"
+        )
 
     # -- its jitted form -------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ def compilation_history(
         name = function.name + (f" on {devices} devices" if devices else "")
         argument_name = _argument_namer(program, function.name)
         log = tuple(function.trace_log)
-        traces += explain_traces(name, log, argument_name, function.size_problem)
+        traces += explain_traces(name, log, argument_name, function.size_note)
     return History(traces, nearest_difference(program, others))
 
 

@@ -67,7 +67,7 @@ def explain_traces(
     name: str,
     records: Sequence[TraceRecord],
     argument_name: ArgumentNamer,
-    size_problem: str | None = None,
+    size_note: str | None = None,
 ) -> list[Trace]:
     """Compares each trace of a function with the nearest earlier one."""
     signatures = [_signature(record.avals, argument_name) for record in records]
@@ -81,8 +81,8 @@ def explain_traces(
             why = "the same arguments again: what was compiled had been dropped"
         else:
             why = listed(changes, _MAX_CHANGES, "; ")
-        if changes and size_problem is not None:
-            why += f" (sizes cannot be symbols: {size_problem})"
+        if changes and size_note is not None:
+            why += f" ({size_note})"
         why += " (loaded from the disk cache)" if record.loaded else ""
         traces.append(Trace(name, record.seconds, changes, why, record.loaded))
     return traces

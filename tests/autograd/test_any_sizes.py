@@ -143,13 +143,27 @@ def test_axes_that_were_equal_share_a_symbol_until_they_differ():
     assert function.traces == 6
 
 
-def test_a_function_that_decides_by_a_size_is_traced_for_each():
+def test_a_function_that_decides_by_a_size_is_traced_for_each_range():
     def decide(x: Any) -> Any:
-        return x + (1 if x.shape[0] > 4 else 2)
+        size = x.shape[0]
+        return x + (10 * (size > 4) + (1 if size % 2 else 2))
 
     function = small_jit(decide)
+    for n in range(2, 12):
+        assert function(np.zeros(n)).tolist() == [10 * (n > 4) + (1 if n % 2 else 2)] * n
+    # The first size; odd and even ones up to 4 and above.
+    assert function.traces == 5
+    assert function.size_note == "sizes are symbols where not - s0 + 4 >= 0 and mod(s0, 2) == 0"
+    assert function.serves_any_sizes
+
+
+def test_a_function_that_needs_a_number_is_traced_for_each_size():
+    def count(x: Any) -> Any:
+        return x + len(range(x.shape[0]))
+
+    function = small_jit(count)
     for n in range(2, 8):
-        assert function(np.zeros(n)).tolist() == [1 if n > 4 else 2] * n
+        assert function(np.zeros(n)).tolist() == [n] * n
     assert function.traces == 7, "one of them, with a symbol, failed"
 
 
@@ -228,11 +242,10 @@ def test_ever_new_sizes_clear_the_tree_and_keep_the_plans(monkeypatch):
 
 @pytest.mark.usefixtures("fresh_traces")
 def test_a_program_that_is_traced_for_each_size_says_why():
-    net = mx.sym.Pooling(mx.sym.var("x"), kernel=(3, 3), pad=(1, 1), pool_type="avg",
-                         count_include_pad=False)  # fmt: skip
-    executor = net.simple_bind(mx.cpu(), grad_req="null", x=(1, 1, 5, 5))
+    net = mx.sym.linalg.extracttrian(mx.sym.var("x"))
+    executor = net.simple_bind(mx.cpu(), grad_req="null", x=(5, 5))
     for n in (5, 6, 7):
-        executor = executor.reshape(x=(1, 1, n, n), allow_up_sizing=True)
+        executor = executor.reshape(x=(n, n), allow_up_sizing=True)
         executor.forward()[0].asnumpy()
     first, *others = executor.program.explain()
     assert "symbols" not in first.why

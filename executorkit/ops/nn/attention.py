@@ -5,6 +5,7 @@ key and value) of one head side by side.
 """
 
 import math
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -14,6 +15,11 @@ from ..schema.inference import same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
 from ..tracing import is_known
+
+
+def _root(size: Any, dtype: jnp.dtype) -> Array:
+    root = math.sqrt(size) if is_known(size) else jnp.sqrt(jnp.asarray(size, "float32"))
+    return jnp.asarray(root).astype(dtype)
 
 
 def _parts(x: Array, name: str, heads: int, count: int) -> list[Array]:
@@ -30,7 +36,7 @@ def _parts(x: Array, name: str, heads: int, count: int) -> list[Array]:
 
 def _scores(query: Array, key: Array) -> Array:
     # query key^T / sqrt(size), (batch * heads, query length, key length).
-    scores = jnp.einsum("bhqd,bhkd->bhqk", query / math.sqrt(query.shape[-1]), key)
+    scores = jnp.einsum("bhqd,bhkd->bhqk", query / _root(query.shape[-1], query.dtype), key)
     return scores.reshape(-1, *scores.shape[2:])
 
 
@@ -100,6 +106,4 @@ def div_sqrt_dim(data: Array):
 
     Integers are divided by the truncated root, and truncated.
     """
-    size = data.shape[-1]
-    root = math.sqrt(size) if is_known(size) else jnp.sqrt(jnp.asarray(size, "float32"))
-    return lax.div(data, jnp.asarray(root).astype(data.dtype))
+    return lax.div(data, _root(data.shape[-1], data.dtype))

@@ -15,6 +15,7 @@ from ..schema.operator_registry import register
 from ..schema.traits import LABEL_FOR_GRADIENT
 from ..tensor.ordering import order
 from ..tensor.reverse_rules import with_vjp
+from ..tracing import is_known
 from .loss_heads import label_missing
 
 #: Logarithm of probability 0: finite, so that the difference of two of them is not NaN.
@@ -45,7 +46,7 @@ def _paths(score: Array, skip: Array, start: Array) -> Array:
     return jnp.concatenate([first[None], lax.scan(step, first, score[1:])[1]])
 
 
-def _align(log_p, label, label_length, data_length, blank: int):
+def _align(log_p, label, label_length, data_length, blank: Array | int):
     # After its last time step, a sample's symbols cost nothing and its paths stay where they are:
     # the loss is always in the last row.
     steps, count, _ = log_p.shape
@@ -93,7 +94,7 @@ def _too_short(label: Array, label_length: Array, data_length: Array) -> Array:
     return label_length + jnp.sum(repeats, axis=1, dtype=jnp.int32) > data_length
 
 
-def _gradient(log_p, label, label_length, data_length, blank: int):
+def _gradient(log_p, label, label_length, data_length, blank: Array | int):
     loss, (alpha, score, skip, ends) = _align(log_p, label, label_length, data_length, blank)
     occupancy = jnp.exp(_occupancy(alpha, score, skip, ends, data_length) + loss[:, None])
     count = jnp.arange(label.shape[0], dtype=jnp.int32)[:, None]
@@ -147,7 +148,8 @@ def ctc_loss(
     A label that does not fit into the steps has loss and gradient 0. Graves et al., 2006.
     """
     steps, batch, classes = data.shape
-    blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
+    last = classes - 1 if is_known(classes) else jnp.asarray(classes - 1, "int32")
+    blank, padding = (0, 0) if blank_label == "first" else (last, -1)
     label = label.astype(jnp.int32)
     if label_lengths is not None:
         length = label_lengths.astype(jnp.int32)

@@ -1,7 +1,8 @@
 """Pooling: maximum, average, sum or p-norm over windows, with their gradients."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import jax.numpy as jnp
@@ -15,9 +16,9 @@ from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
-from ..tracing import at_minimum, for_platform, is_known
+from ..tracing import at_least, for_platform, is_known
 from .conv import Layout, data_layout, per_axis, spatial_axes
-from .windows import can_write_out, pad_axes, reduce_windows, window_maximum
+from .windows import can_write_out, is_padded, pad_axes, reduce_windows, window_maximum
 
 
 def global_maximum(data: Array, axes: Shape) -> Array:
@@ -91,36 +92,40 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 
 def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -> list[Shape]:
-    return [
-        (x, at_minimum((o - 1) * s + k - n - x, 0))
+    # Rows that no window covers may be cut off: symbolic sizes do not tell whether there are any.
+    highs = [
+        (o - 1) * s + k - n - x
         for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
     ]
+    return [(x, 0 if at_least(0, h) else h) for x, h in zip(pad, highs, strict=True)]
 
 
 def _counts(
-    size: Any, out: Any, kernel: Any, stride: int, pad: int, with_pad: bool, is_valid: bool
+    with_pad: bool, is_valid: bool, size: Any, out: Any, kernel: Any, stride: int, pad: int
 ) -> Any:
     # A number, perhaps symbolic, where it is the same for all windows.
     if is_valid and (with_pad or not pad):
         return kernel
     # At least 1, so that empty windows give 0.
-    start = np.arange(out) * stride - pad
+    known = is_known(size)
+    number = np if known else jnp
+    start = number.arange(out) * stride - pad
     low, high = (-pad, size + pad) if with_pad else (0, size)
-    counts = np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
-    return int(counts[0]) if (counts == counts[0]).all() else counts
+    counts = number.minimum(start + kernel, high) - number.maximum(start, low)
+    counts = number.maximum(counts, 1)
+    return int(counts[0]) if known and (counts == counts[0]).all() else counts
 
 
-def _divide(total: Array, axes: Shape, counts: Sequence[Any]) -> Array:
-    uniform = math.prod(c for c in counts if not isinstance(c, np.ndarray))
-    if uniform > 1:
-        number = np if is_known(uniform) else jnp
-        total = total / number.asarray(uniform, total.dtype)
-    for axis, count in zip(axes, counts, strict=True):
-        if isinstance(count, np.ndarray):
-            shape = [1] * total.ndim
-            shape[axis] = count.size
-            total = total / count.reshape(shape).astype(total.dtype)
-    return total
+def _divide(total: Array, axes: Shape, counts: Callable[[], Iterable[Any]]) -> Array:
+    # By the product of the axes' counts at once: whether these are the same for all windows, which
+    # symbolic sizes leave open, makes no other numbers then.
+    divisor: Any = 1
+    for axis, count in zip(axes, counts(), strict=True):
+        if isinstance(count, np.ndarray | Array):
+            count = count.reshape([-1 if a == axis else 1 for a in range(total.ndim)])
+        divisor = divisor * count
+    number = np if isinstance(divisor, int | np.ndarray) else jnp
+    return total / number.asarray(divisor, total.dtype)
 
 
 def _computed_before(data: Array) -> Array:
@@ -224,7 +229,7 @@ def pooling(
         if can_write_out(kernel):
             return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
-        return jnp.maximum(out, lowest) if any(map(any, pads)) else out
+        return jnp.maximum(out, lowest) if is_padded(pads) else out
     if pool_type == "lp":
         data = lax.integer_pow(data, p_value or 1)
     if kernel == sizes and not any(pad):
@@ -235,13 +240,9 @@ def pooling(
         return _root(total, p_value or 1)
     if pool_type == "sum":
         return total
-    counts = [
-        _counts(
-            n, o, k, s, x,
-            with_pad=count_include_pad is not False, is_valid=pooling_convention == "valid",
-        )
-        for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
-    ]  # fmt: skip
+    with_pad, is_valid = count_include_pad is not False, pooling_convention == "valid"
+    windows = sizes, outs, kernel, stride, pad
+    counts = partial(map, partial(_counts, with_pad, is_valid), *windows)
     if _divides_gradient_by_window(pooling_convention, count_include_pad, layout, data.dtype) and (
         all((o + 2 * x - k) % s == 0 for o, k, s, x in zip(outs, kernel, stride, pad, strict=True))
     ):
@@ -278,6 +279,11 @@ def pooling_v1(
     if pool_type != "max":
         total = reduce_windows(data, False, axes, kernel, stride, pads)
         return total / math.prod(kernel) if pool_type == "avg" else total
+    if global_pool:
+        return with_jvp(
+            lambda x: lax.expand_dims(lax.reduce_max(x, axes), axes),
+            lambda t, out, x: jnp.sum(jnp.where(x == out, t, 0), axes, keepdims=True),
+        )(data)
     data = pad_axes(data, 0, axes, [(x, x) for x in pad])
     beyond = [(0, max(0, high - x)) for (_, high), x in zip(pads, pad, strict=True)]
     return window_maximum(pad_axes(data, -np.inf, axes, beyond), axes, kernel, stride, False)

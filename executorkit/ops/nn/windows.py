@@ -36,7 +36,7 @@ _MAX_WRITTEN_OUT = 32
 
 
 def can_write_out(kernel: Shape) -> bool:
-    return math.prod(kernel) <= _MAX_WRITTEN_OUT
+    return is_known(*kernel) and math.prod(kernel) <= _MAX_WRITTEN_OUT
 
 
 class WindowGrid(NamedTuple):
@@ -50,8 +50,12 @@ class WindowGrid(NamedTuple):
         axes = zip(self.axes, self.kernel, self.stride, strict=True)
         return tuple((shape[a] - k) // s + 1 for a, k, s in axes)
 
-    def known(self, shape: Shape) -> bool:
-        return is_known(*(shape[a] for a in self.axes))
+    def certain(self, shape: Shape) -> bool:
+        """Tells whether there are windows, whatever the values of symbolic sizes."""
+        try:
+            return all(n >= 1 for n in self.counts(shape))
+        except jax.errors.InconclusiveDimensionOperation:
+            return False
 
     def slices(self, x: Array) -> Tree:
         counts = self.counts(x.shape)
@@ -158,15 +162,20 @@ def _window_sums(x: Array, windows: WindowGrid) -> Array:
     def forward(x: Array) -> Array:
         return for_platform(x, cpu=cpu, default=default)
 
-    if not windows.known(shape):
+    if not windows.certain(shape):
         return default(x)  # JAX cannot pad slices of unknown sizes, which their gradient does
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return forward(x)
     return linear_with_transpose(forward, transposed)(x)
 
 
+def is_padded(pads: Sequence[Shape]) -> bool:
+    """Tells whether there is any padding; a symbolic size leaves open whether it is 0."""
+    return any(not is_known(x) or x for pair in pads for x in pair)
+
+
 def pad_axes(x: Array, value: object, axes: Shape, pads: Sequence[Shape]) -> Array:
-    if not any(map(any, pads)):
+    if not is_padded(pads):
         return x
     config = [(0, 0, 0)] * x.ndim
     for axis, (low, high) in zip(axes, pads, strict=True):
@@ -250,7 +259,7 @@ def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_on
         return _spread([(place, -1), (head, 0)], shape, windows, term)
 
     def bwd(place: Array, head: Array) -> tuple[Array]:
-        if not windows.known(shape):
+        if not windows.certain(shape):
             return (by_offsets(head, place),)
         return (for_platform(head, place, cpu=by_places, default=by_offsets),)
 

@@ -148,7 +148,8 @@ def _targets(
 
     def sample(label: Array, scores: Array):
         valid = jnp.cumsum(label[:, 0] == -1) == 0
-        overlap = iou(anchor[:, None], label[:, 1:5])
+        boxes = lax.slice_in_dim(label, 1, 5, axis=1)
+        overlap = iou(anchor[:, None], boxes)
         matched, label_of, best = _match_labels(overlap, valid, overlap_threshold)
         negative = ~matched
         if negative_mining_ratio > 0:
@@ -161,7 +162,7 @@ def _targets(
             chosen = jnp.arange(count, dtype=jnp.int32) < negative_count
             negative = candidate & jnp.zeros(count, bool).at[hardest].set(chosen)
         truth = label[label_of]
-        gx, gy, gw, gh = jnp.moveaxis(to_center(truth[:, 1:5]), -1, 0)
+        gx, gy, gw, gh = jnp.moveaxis(to_center(boxes[label_of]), -1, 0)
         shift = [(gx - x) / w, (gy - y) / h, jnp.log(gw / w), jnp.log(gh / h)]
         shift = jnp.stack(shift, axis=-1) / jnp.asarray(variances, anchor.dtype)
         hit = matched[:, None]

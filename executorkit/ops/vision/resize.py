@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +15,10 @@ from ..schema.channels_last import LayoutRewrite
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
+from ..tracing import is_known
+
+#: Maximum denominator of a factor whose products with sizes are exact in 64 bits.
+_MAX_DENOMINATOR = 1 << 20
 
 
 def _up_sampling_inputs(p: Params) -> tuple[str, ...]:
@@ -111,12 +115,18 @@ def up_sampling(
     return jnp.concatenate(images, 1) if len(images) > 1 else images[0]
 
 
+def _scaled(size: Any, scale: float) -> Any:
+    numerator, denominator = scale.as_integer_ratio()
+    exact = denominator <= _MAX_DENOMINATOR
+    return size * numerator // denominator if exact else int(size * scale)
+
+
 def _output_size(size: int, mode: str, requested: int, scale: float | None, like: int) -> int:
     if mode == "size":
-        return requested if scale is None else int(size * scale)
+        return requested if scale is None else _scaled(size, scale)
     if mode == "odd_scale":
         scale = 1.0 if scale is None else scale
-        return int((size - 1) * scale) + 1 if size % 2 else int(size * scale)
+        return _scaled(size - 1, scale) + 1 if size % 2 == 1 else _scaled(size, scale)
     if mode == "like":
         return like
     odd = "odd" in mode
@@ -127,19 +137,20 @@ def _output_size(size: int, mode: str, requested: int, scale: float | None, like
 
 def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray, np.ndarray]:
     # For each output pixel of one axis: the pixel below it, and the weight of the next one.
-    position = np.arange(out, dtype=np.float32)
+    number: Any = np if is_known(size, out) else jnp
+    position = number.arange(out, dtype=np.float32)
     if align_corners:
-        position = position * np.float32((size - 1) / (out - 1) if out > 1 else 0)
+        position = position * number.float32((size - 1) / (out - 1) if out > 1 else 0)
     else:
         half = np.float32(0.5)
-        position = np.maximum(np.float32(size / out) * (position + half) - half, 0)
-    low = np.minimum(position.astype(np.int32), size - 1)
+        position = number.maximum(number.float32(size / out) * (position + half) - half, 0)
+    low = number.minimum(position.astype(np.int32), size - 1)
     return low, position - low.astype(np.float32)
 
 
 def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dtype) -> Array:
     low, part = _interpolation(size, out, align_corners)
-    high = np.minimum(low + 1, size - 1)
+    high = (np if is_known(size) else jnp).minimum(low + 1, size - 1)
     pixel = lax.broadcasted_iota("int32", (out, size), 1)
     weight = part[:, None].astype(dtype)
     first = jnp.where(pixel == low[:, None], 1 - weight, 0)
@@ -202,7 +213,7 @@ def bilinear_resize_2d(
 
 def _averaging_matrix(size: int, out: int, dtype: np.dtype) -> Array:
     # The (out, size) matrix of averages from floor(i size / out) to ceil((i + 1) size / out).
-    i = np.arange(out)
+    i = (np if is_known(size, out) else jnp).arange(out)
     start, stop = i * size // out, -(-(i + 1) * size // out)
     pixel = lax.broadcasted_iota("int32", (out, size), 1)
     inside = (pixel >= start[:, None]) & (pixel < stop[:, None])

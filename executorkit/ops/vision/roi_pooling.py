@@ -67,7 +67,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: 
                 where = jnp.where(better, at[..., None], where)
             return jnp.where(better, value, best), where
 
-        shape = len(image), rows, columns, channels
+        shape = image.shape[0], rows, columns, channels
         nowhere = jnp.full(shape if find else image.shape, pixels, jnp.int32)
         best, where = bins.walk(width, visit, (jnp.full(shape, lowest), nowhere))
         return jnp.where(bins.area()[..., None] > 0, best, 0), where
@@ -89,7 +89,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: 
     def backward(residuals, head):
         image, where = residuals
         flat = jnp.zeros((count, pixels, channels), data.dtype)
-        where = where.reshape(len(image), -1, channels)
+        where = where.reshape(image.shape[0], -1, channels)
         head = jnp.moveaxis(head, 1, 3).reshape(where.shape)
         at = flat.at[image[:, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
         grad = at.add(head, mode="drop").reshape(count, height, width, channels)
@@ -236,7 +236,7 @@ def rroi_align(
         index, weight = bilinear(at_y, at_x, height, width)
         index += (image * height * width)[:, None, None, None]
         weight = jnp.where(counts[..., None], weight, 0)
-        flat = len(rois), bins_y * bins_x, 4
+        flat = rois.shape[0], bins_y * bins_x, 4
         return weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
 
     def sum_over_samples(one_sample, rois: Array, init: Array) -> Array:
@@ -246,7 +246,7 @@ def rroi_align(
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
     def total(rows: Array, rois: Array) -> Array:
-        empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
+        empty = jnp.zeros((rois.shape[0], bins_y * bins_x, channels), data.dtype)
         return sum_over_samples(lambda sample: sample_bins(sample, rows, rois), rois, empty)
 
     def backward(residuals: tuple[Array], head: Array) -> tuple[Array, None]:
@@ -261,7 +261,7 @@ def rroi_align(
     _, _, samples_y, samples_x = size(rois)
     sums = linear_in_first(total, backward)(rows, rois)
     mean = sums / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
-    return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
+    return jnp.moveaxis(mean, 2, 1).reshape(rois.shape[0], channels, bins_y, bins_x)
 
 
 def _infer_psroi_shape(s: ShapeFacts, p: Params) -> None:

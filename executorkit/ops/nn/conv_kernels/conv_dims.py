@@ -24,6 +24,12 @@ class ConvDims(NamedTuple):
     def channels_last(self) -> bool:
         return self.layout[1] != "C"
 
+    @property
+    def axes(self) -> Shape:
+        """The axes of samples, or filters, of channels and of positions."""
+        rank = len(self.strides)
+        return (0, rank + 1, *range(1, rank + 1)) if self.channels_last else (*range(rank + 2),)
+
     def spatial(self, shape: Shape) -> Shape:
         return shape[1:-1] if self.channels_last else shape[2:]
 

@@ -36,11 +36,17 @@ from ...._support.annotations import Arrays, Tree
 from ...schema.attrs import Shape
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
-from ...tracing import at_least, for_platform, varying_struct
+from ...tracing import at_least, for_platform, is_known, varying_struct
 from .columns import column_kernels
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import column_input_grad, shifted_matmul_input_grad
+from .symbolic_convolutions import (
+    has_symbols,
+    symbolic_conv,
+    symbolic_input_grad,
+    symbolic_weight_grad,
+)
 from .weight_grad import IM2COL_MIN_CHANNELS, im2col_weight_grad, tiled_weight_grad
 from .winograd import Winograd, current_winograd, winograd_kernels
 
@@ -49,19 +55,22 @@ _MAX_SPLIT_GROUPS = 8
 
 
 def xla_conv(data: Array, weight: Array, dims: ConvDims) -> Array:
-    layout = dims.layout
+    if not is_known(*dims.pads):
+        return symbolic_conv(data, weight, dims)
     return lax.conv_general_dilated(
         data,
         weight,
         window_strides=dims.strides,
         padding=[(x, x) for x in dims.pads],
         rhs_dilation=dims.dilation,
-        dimension_numbers=(layout, layout.replace("N", "O").replace("C", "I"), layout),
+        dimension_numbers=lax.ConvDimensionNumbers(dims.axes, dims.axes, dims.axes),
         feature_group_count=dims.groups,
     )
 
 
 def _xla_input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
+    if has_symbols(shape, dims):
+        return symbolic_input_grad(g, weight, shape, dims)
     data = varying_struct(shape, g.dtype, g, weight)
     # Of an axis with kernel 2, stride 2 and padding 1 XLA's simplifier ends the process ("Window
     # dimensions do not match RHS shape") if the kernel is larger than ``g`` on another axis.
@@ -79,6 +88,8 @@ def _xla_input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Ar
 
 
 def _xla_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
+    if has_symbols(data.shape, dims):
+        return symbolic_weight_grad(data, g, shape, dims)
     weight = varying_struct(shape, g.dtype, data, g)
     return jax.linear_transpose(lambda weight: xla_conv(data, weight, dims), weight)(g)[0]
 
@@ -172,9 +183,9 @@ def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 
 def convolve(data: Array, weight: Array, dims: ConvDims) -> Array:
     winograd = current_winograd(data.dtype)
-    if not dims.channels_last and cpu_kernels(data.shape, weight.shape, dims, winograd) == (
-        (None,) * 3
-    ):
+    if dims.channels_last or has_symbols(data.shape, dims):
+        return _convolve(data, weight, dims, winograd)
+    if cpu_kernels(data.shape, weight.shape, dims, winograd) == (None,) * 3:
         return xla_conv(data, weight, dims)
     return _convolve(data, weight, dims, winograd)
 
