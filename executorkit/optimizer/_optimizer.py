@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -213,7 +214,7 @@ class Optimizer(CheckedKeywords):
         params, multipliers, names = self.param_dict, getattr(self, kind), self.idx2name
         if not (params or multipliers):
             return [1.0] * len(indices)
-        if params.keys() >= {*indices}:
+        with suppress(KeyError):
             return list(map(attrgetter(kind), map(params.__getitem__, indices)))
         return [
             getattr(params[i], kind)
