@@ -25,7 +25,7 @@ from .sums_as_primitives import sum_primitive
 _MAX_TERMS = 49
 
 
-def _padded(data: Array, dims: ConvDims) -> Array:
+def padded(data: Array, dims: ConvDims) -> Array:
     if not any(dims.pads):
         return data
     edges = dims.per_axis((0, 0, 0), (0, 0, 0), [(x, x, 0) for x in dims.pads])
@@ -35,7 +35,7 @@ def _padded(data: Array, dims: ConvDims) -> Array:
 def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> Iterator[Array]:
     """Returns for each element of the kernel its factors in the padded data, of sizes ``out``."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
-    data = _padded(data, dims)
+    data = padded(data, dims)
     for element in itertools.product(*map(range, kernel)):
         first = [e * d for e, d in zip(element, dims.dilation, strict=True)]
         last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, dims.strides, strict=True)]
@@ -134,7 +134,7 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
     def forward(data: Array, weight: Array) -> Array:
         flat = weight.reshape(weight.shape[0], -1)
         factors = _materialized_transpose(flat) if dims.channels_last else flat.T
-        data = _padded(data, dims)
+        data = padded(data, dims)
         return shifted_products_p.bind(
             varying_as(data, factors),
             varying_as(factors, data),

@@ -6,7 +6,7 @@
 | CPU, one group, channels first   | XLA           | XLA                   | XLA                   |
 | CPU, one group, channels last    | XLA           | ``input_grad``        | ``weight_grad``       |
 | the same, kernel of three rows   | ``winograd``  | ``winograd``          | ``weight_grad``       |
-| the same, larger than the data   | ``columns``   | ``columns``           | ``weight_grad``       |
+| the same, few windows            | ``columns``   | ``columns``           | ``columns``           |
 | CPU, a group per channel         | ``depthwise`` | ``depthwise``         | ``depthwise``         |
 | CPU, few groups, channels first  | one per group | one per group         | one per group         |
 | CPU, many groups, channels first | XLA           | XLA                   | products of matrices  |
@@ -127,14 +127,17 @@ def cpu_kernels(
 ) -> tuple[Any, Any, Any]:
     channels = dims.layout.index("C")
     if dims.groups == 1:
-        forward, input_grad = column_kernels(data, weight, dims)
-        if forward is None:
-            forward, by_rows = winograd_kernels(data, weight, dims, winograd)
-            input_grad = (
-                shifted_matmul_input_grad(data, weight, dims)
-                or by_rows
-                or column_input_grad(data, weight, dims)
-            )
+        forward, input_grad, weight_grad = column_kernels(data, weight, dims, winograd.prepared)
+        by_rows = winograd_kernels(data, weight, dims, winograd)
+        forward = forward or by_rows[0]
+        input_grad = (
+            input_grad
+            or shifted_matmul_input_grad(data, weight, dims)
+            or by_rows[1]
+            or column_input_grad(data, weight, dims)
+        )
+        if weight_grad:
+            return forward, input_grad, weight_grad
         im2col = im2col_weight_grad(data, weight, dims)
         if im2col or data[channels] >= IM2COL_MIN_CHANNELS:
             return forward, input_grad, im2col
@@ -195,9 +198,16 @@ def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) ->
 
 
 def _conv_bwd(
-    dims: ConvDims, winograd: Winograd, residuals: object, g: Array
+    dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array
 ) -> tuple[Array, Array]:
-    (data, weight), g = delay_residuals(residuals, g)
+    data, weight = residuals
+    if dims.channels_last:
+        # In the order of channels first, in which most weights are: behind the barrier XLA would
+        # copy what it could read as it is.
+        (data, weight), g = delay_residuals((data, jnp.moveaxis(weight, -1, 1)), g)
+        weight = jnp.moveaxis(weight, 1, -1)
+    else:
+        (data, weight), g = delay_residuals(residuals, g)
     winograd = winograd._replace(prepared=False)
     d_data = _input_grad(g, weight, data.shape, dims, winograd)
     return d_data, _weight_grad(data, g, weight.shape, dims)
