@@ -256,11 +256,11 @@ def _is_flattened(rule: Rule, weight: Array, state: State) -> bool:
 
 def _flattened(rule: Rule) -> Callable[..., tuple[Array, State]]:
     # XLA's CPU backend loops over every axis, the last one inside: over three numbers of a 3 x 3
-    # kernel, which takes twice as long. Behind the barrier both loops read one gradient in the
-    # weight's order, instead of transposing it each.
+    # kernel, which takes twice as long. Between the barriers are no other shapes: it would not
+    # write over the donated arrays, and each loop would transpose the gradient again.
     def apply(weight: Array, grad: Array, state: State, *others: Raw) -> tuple[Array, State]:
-        arrays = weight, lax.optimization_barrier(grad), state
-        new = rule(*jax.tree.map(lambda x: x.reshape(-1), arrays), *others)
+        arrays = jax.tree.map(lambda x: x.reshape(-1), (weight, grad, state))
+        new = lax.optimization_barrier(rule(*lax.optimization_barrier(arrays), *others))
         return jax.tree.map(lambda x: x.reshape(weight.shape), new)
 
     return apply
