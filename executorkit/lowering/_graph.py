@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES
-from ..ops.schema.traits import CALLS_PYTHON, DYNAMIC_SHAPE
+from ..ops.schema.traits import CALLS_PYTHON, CONVOLUTION, DYNAMIC_SHAPE
 from ..symbol.node import Entry, Node
 
 
@@ -63,6 +63,11 @@ class Graph:
     has_effects: bool
     has_open_shapes: bool
     memo: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def convolved(self) -> frozenset[int]:
+        """The values that convolutions read as their data."""
+        return frozenset(s.inputs[0] for s in self.steps if CONVOLUTION in s.op.traits)
 
     @property
     def variables(self) -> Iterator[tuple[Node, int]]:

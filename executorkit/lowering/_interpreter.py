@@ -18,6 +18,7 @@ from ..errors import MXNetError
 from ..ops import Params
 from ..ops.schema.attrs import Shape
 from ..ops.schema.channels_last import LayoutRewrite
+from ..ops.tracing import read_by_convolution
 from ._graph import Graph, GraphStep, written_states
 from ._infer import resolved_params
 
@@ -103,7 +104,8 @@ def evaluate(
     values = ValueStore(graph.n_values)
     values.update(graph.numbered(args, aux))
     states = list(aux)
-    run = StepRunner(key, train, resolved_params(graph, args, aux), channels_last, observe)
+    resolved = resolved_params(graph, args, aux)
+    run = StepRunner(key, train, resolved, channels_last, observe, graph.convolved)
     walk(graph.steps, partial(run, values), states, written_states(backward_updates))
     walk(backward_updates, partial(run.again, values), states)
     return values, tuple(states)
@@ -135,6 +137,8 @@ class StepRunner:
     resolved: Mapping[int, Params]
     channels_last: bool = False
     observe: Observer | None = None
+    #: Values that convolutions read.
+    convolved: frozenset[int] = frozenset()
 
     def __call__(
         self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
@@ -173,7 +177,11 @@ class StepRunner:
         if observe is not None:
             inputs = observe(step, inputs)
         own_key = node_key(step, self.key, self.train)
-        return apply_step(step, inputs, own_key, self.train, resolved, rewrite), rewrite
+        token = read_by_convolution.set(step.first_output in self.convolved)
+        try:
+            return apply_step(step, inputs, own_key, self.train, resolved, rewrite), rewrite
+        finally:
+            read_by_convolution.reset(token)
 
 
 def node_key(step: GraphStep, key: Key, train: bool) -> Key:

@@ -77,6 +77,10 @@ def traced_for_cpus() -> bool:
     return _cpus_only.get()
 
 
+#: True while an operator is traced whose result a convolution reads.
+read_by_convolution: ContextVar[bool] = ContextVar("executorkit_convolved", default=False)
+
+
 def without_derivatives() -> AbstractContextManager[None]:
     """Marks traces that are not differentiated: they take a third of the time."""
     return differentiable(False)

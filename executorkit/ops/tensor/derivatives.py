@@ -10,7 +10,7 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 from ..._support.annotations import Operands, Tree
-from ..tracing import without_rules
+from ..tracing import read_by_convolution, without_rules
 
 #: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
 #: linear in the tangent, and of the result's shape.
@@ -19,11 +19,17 @@ TangentRule = Callable[..., Array]
 
 def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[..., Array]:
     """Returns ``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
-    Rules of constant arguments are not run: a scalar exponent costs no logarithm."""
+    Rules of constant arguments are not run: a scalar exponent costs no logarithm.
+
+    A result that a convolution reads exists as an array, so sums and derivatives read it too: XLA's
+    CPU backend would compute it again in each of their loops, with all that it is made of.
+    """
     f = jax.custom_jvp(fn)
 
     def jvp(primals: tuple[Array, ...], tangents: Operands) -> tuple[Tree, Tree]:
         out = f(*primals)
+        if read_by_convolution.get() and jax.default_backend() == "cpu":
+            out = lax.optimization_barrier(out)
         terms = [
             rule(tangent, out, *primals)
             for rule, tangent in zip(rules, tangents, strict=True)

@@ -197,9 +197,7 @@ def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) ->
     return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
 
 
-def _conv_bwd(
-    dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array
-) -> tuple[Array, Array]:
+def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array) -> tuple[Array, Array]:
     data, weight = residuals
     if dims.channels_last:
         # In the order of channels first, in which most weights are: behind the barrier XLA would
