@@ -256,8 +256,8 @@ def _is_flattened(rule: Rule, weight: Array, state: State) -> bool:
 
 def _flattened(rule: Rule) -> Callable[..., tuple[Array, State]]:
     # XLA's CPU backend loops over every axis, the last one inside: over three numbers of a 3 x 3
-    # kernel, which takes twice as long. Between the barriers are no other shapes: it would not
-    # write over the donated arrays, and each loop would transpose the gradient again.
+    # kernel, which takes twice as long. With a reshape or a transposition inside the loops, which
+    # the barriers keep out, it would copy the donated arrays first.
     def apply(weight: Array, grad: Array, state: State, *others: Raw) -> tuple[Array, State]:
         arrays = jax.tree.map(lambda x: x.reshape(-1), (weight, grad, state))
         new = lax.optimization_barrier(rule(*lax.optimization_barrier(arrays), *others))

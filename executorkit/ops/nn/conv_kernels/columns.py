@@ -1,21 +1,20 @@
 """Convolutions with few windows: products of matrices.
 
 Each window is copied into a row of a matrix, in the weight's own order (channels, then elements of
-the kernel), so that no weight and no gradient of one is transposed: with fewer windows than filters
-the windows are the smaller one of the two. XLA's CPU backend computes number by number where the
-kernel is larger than the data, or than the gradient that it multiplies. Measured with all their
-transpositions, milliseconds of processor time (of 7 x 7 pixels 4 images, of the others 8):
+the kernel), so that neither a weight nor its gradient is transposed: with fewer windows than
+filters the windows are the smaller of the two. XLA's CPU backend computes number by number where
+the kernel is larger than the data, or than the gradient that it multiplies. Measured with all
+transpositions, XLA's form and columns, milliseconds of processor time:
 
-| pixels  | stride | channels | filters | forward: XLA | columns | input: XLA | columns | weight: XLA | columns |
-| ------- | ------ | -------- | ------- | ------------ | ------- | ---------- | ------- | ----------- | ------- |
-| 2 x 2   | 1      | 512      | 512     | 139          | 2.7     | 49         | 1.8     | 3.2         | 1.9     |
-| 4 x 4   | 2      | 256      | 512     | 1.6          | 1.1     | 33         | 1.1     | 1.6         | 1.1     |
-| 4 x 4   | 1      | 256      | 256     | 1.8          | 2.0     | 1.8        | 1.7     | 1.9         | 2.0     |
-| 7 x 7   | 1      | 512      | 512     | 12.9         | 11.4    | 12.5       | 10.5    | 11.8        | 10.3    |
-| 8 x 8   | 1      | 128      | 128     | 1.7          | 2.4     | 1.7        | 1.8     | 1.7         | 2.5     |
+| images | pixels | stride | channels | filters | forward    | input gradient | weight gradient |
+| ------ | ------ | ------ | -------- | ------- | ---------- | -------------- | --------------- |
+| 8      | 2 x 2  | 1      | 512      | 512     | 139, 2.7   | 49, 1.8        | 3.2, 1.9        |
+| 8      | 4 x 4  | 2      | 256      | 512     | 1.6, 1.1   | 33, 1.1        | 1.6, 1.1        |
+| 8      | 4 x 4  | 1      | 256      | 256     | 1.8, 2.0   | 1.8, 1.7       | 1.9, 2.0        |
+| 4      | 7 x 7  | 1      | 512      | 512     | 12.9, 11.4 | 12.5, 10.5     | 11.8, 10.3      |
+| 8      | 8 x 8  | 1      | 128      | 128     | 1.7, 2.4   | 1.7, 1.8       | 1.7, 2.5        |
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -66,18 +65,16 @@ def _columns(data: Array, kernel: Shape, dims: ConvDims) -> Array:
     out = dims.output_sizes(data.shape[1:-1], kernel)
     data = padded(data, dims)
     n, *sizes, channels = data.shape
-    rows = np.arange(math.prod(sizes), dtype=np.int32).reshape(sizes)
-    origins = np.ix_(*(np.arange(o) * s for o, s in zip(out, dims.strides, strict=True)))
-    elements = itertools.product(
-        *(range(0, k * d, d) for k, d in zip(kernel, dims.dilation, strict=True))
-    )
-    places = np.stack(
-        [rows[tuple(o + e for o, e in zip(origins, element))] for element in elements], -1
-    )
-    flat = data.reshape(n, rows.size, channels)
-    windows = flat.at[:, places.reshape(-1)].get(mode="promise_in_bounds")
-    windows = windows.reshape(-1, places.shape[-1], channels).swapaxes(1, 2)
-    return lax.optimization_barrier(windows).reshape(-1, channels * places.shape[-1])
+    positions = np.arange(math.prod(sizes), dtype=np.int32).reshape(sizes)
+    span = [(k - 1) * d + 1 for k, d in zip(kernel, dims.dilation, strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(positions, span)
+    windows = windows[tuple([slice(None, None, s) for s in dims.strides])]
+    windows = windows[(..., *(slice(None, None, d) for d in dims.dilation))]
+    flat = data.reshape(n, positions.size, channels)
+    rows = flat.at[:, windows.reshape(-1)].get(mode="promise_in_bounds")
+    elements = math.prod(kernel)
+    rows = rows.reshape(n * math.prod(out), elements, channels).swapaxes(1, 2)
+    return lax.optimization_barrier(rows).reshape(-1, channels * elements)
 
 
 def _matrix(weight: Array) -> Array:

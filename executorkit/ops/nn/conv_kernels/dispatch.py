@@ -200,8 +200,8 @@ def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) ->
 def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array) -> tuple[Array, Array]:
     data, weight = residuals
     if dims.channels_last:
-        # In the order of channels first, in which most weights are: behind the barrier XLA would
-        # copy what it could read as it is.
+        # Most weights are stored channels first: in another order XLA would copy the weight behind
+        # the barrier, even for products that read it as it is.
         (data, weight), g = delay_residuals((data, jnp.moveaxis(weight, -1, 1)), g)
         weight = jnp.moveaxis(weight, 1, -1)
     else:
