@@ -9,9 +9,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
-from jax._src.config import abstract_mesh_context_manager as mesh_context
 
-# These have a public home, jax.extend.core. Its import takes 16 ms, since it brings Pallas with it.
+# These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
+# Pallas with it.
+from jax._src.api import clear_backends as clear_backends
+from jax._src.config import abstract_mesh_context_manager as mesh_context
 from jax._src.core import (
     ClosedJaxpr as ClosedJaxpr,
     Jaxpr as Jaxpr,

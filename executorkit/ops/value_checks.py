@@ -11,7 +11,8 @@ import threading
 from functools import wraps
 from typing import Any
 
-from jax import Array
+import jax
+from jax import Array, lax
 from jax.experimental import checkify
 
 from .._support.annotations import Attrs, Function, Tree
@@ -64,7 +65,8 @@ def collect_checks(function: Function) -> Function:
             outcome, results = checkify.checkify(function, errors=checkify.user_checks)(*args)
         finally:
             _collecting.now = before
-        return results, outcome
+        # NumPy, which computes first calls, has no weak types.
+        return results, jax.tree.map(lambda x: lax.convert_element_type(x, x.dtype), outcome)
 
     return collecting
 

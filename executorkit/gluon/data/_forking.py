@@ -25,7 +25,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import backend
 
 from ...arrays import random_state
 from ...arrays.storage import LazyContents, MadeContents, Storage
@@ -33,7 +32,7 @@ from ...arrays.values import HostContents, to_device
 from ...calls.recording import modes
 from ...context import Context
 from ...errors import MXNetError
-from ...jax_internals import renew_thread_pool
+from ...jax_internals import clear_backends, renew_thread_pool
 from ...program import CompiledFunction, forget_workers, paused_tasks
 
 #: The parent's arrays and functions, which a forked process never frees.
@@ -80,7 +79,7 @@ class ForkedArrays:
         _held.extend([self, [function.restart() for function in self._functions]])
         for storage in self._storages:
             _to_host(storage)
-        backend.clear_backends()
+        clear_backends()
         renew_thread_pool()
         if jax.config.jax_platforms != "cpu":  # pyright: ignore[reportAttributeAccessIssue]
             jax.config.update("jax_platforms", "cpu")
