@@ -87,7 +87,7 @@ class GeneralPlan:
         if self._fixed is not None:
             return self._fixed
         planned = self._planner.plan(*self._calls_at(values))
-        if not self._params:
+        if not self._shapes and not self._params:
             self._fixed = planned
         return planned
 

@@ -269,6 +269,11 @@ def test_a_function_of_any_sizes_forgets_the_oldest(monkeypatch):
     assert small.traces == 2
 
 
+def test_an_operator_that_changes_nothing_serves_any_sizes():
+    for n in (2, 5, 7, 16, 12):
+        assert mx.nd.reshape(mx.nd.arange(n), shape=-1).asnumpy().tolist() == list(range(n))
+
+
 def test_a_run_repeats_to_the_last_bit():
     """The count of calls decides, not the clock."""
 
