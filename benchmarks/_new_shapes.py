@@ -152,6 +152,17 @@ def infer_resnet(mx: Any, repetitions: int) -> float:
     return _per_size(sizes, lambda n: net(mx.nd.ones((1, 3, 64 + 4 * n, 64 + 4 * n))))
 
 
+def train_resnet(mx: Any, repetitions: int) -> float:
+    """A step of ResNet-18 on four pictures of a new size."""
+    net = mx.gluon.model_zoo.vision.resnet18_v1()
+    net.hybridize()
+    call = _training(
+        mx, net, mx.gluon.loss.SoftmaxCrossEntropyLoss(),
+        lambda n: (mx.nd.ones((4, 3, 48 + 8 * n, 48 + 8 * n)), mx.nd.zeros((4,))),
+    )  # fmt: skip
+    return _per_size(range(3, 3 + repetitions), call)
+
+
 #: Work by title.
 NEW_WORKS: dict[str, Work] = {
     "new shape: a + b": add,
@@ -164,6 +175,7 @@ NEW_WORKS: dict[str, Work] = {
     "new batch: Gluon MLP, hybridized, a step": partial(train_perceptron, hybrid=True),
     "new length: LSTM language model, a step": train_language_model,
     "new picture size: ResNet-18, inference": infer_resnet,
+    "new picture size: ResNet-18, training": train_resnet,
 }
 
 

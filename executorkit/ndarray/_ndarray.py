@@ -225,9 +225,10 @@ class NDArray(Viewed, Handle):
         spec = tuple(operator.index(d) for d in spec)
         order = -1 if reverse else 1
         try:
-            return self._viewed(resolve_shape(self._shape[::order], spec[::order])[::order])
+            shape = resolve_shape(self._shape[::order], spec[::order])[::order]
         except MXNetError as error:
             raise type(error)(explain("reshape", str(error))) from None
+        return self._viewed(shape, spec, reverse)
 
     def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
         """Returns the array as (rows, rest): a view if ``inplace``, else ``mx.nd.flatten``."""
@@ -257,10 +258,17 @@ class NDArray(Viewed, Handle):
         kept = tuple(d for a, d in enumerate(self._shape) if a not in dropped)
         return self._viewed(kept or (1,))
 
-    def _viewed(self, shape: Shape) -> Self:
+    def _viewed(self, shape: Shape, spec: Shape = (), reverse: bool = False) -> Self:
         view = self.flat_view(shape)
         if modes.recording and is_recorded(self) and view.size:
-            modes.recorder.record_view(view, self, [call_of("Reshape", {"shape": shape})])
+            if min(spec, default=1) > 0:
+                # The same call for all sizes where axes are kept and the last one is the rest.
+                same = [a == b for a, b in zip(shape, self._shape, strict=False)]
+                kept = [*same, False].index(False)
+                spec = (0,) * kept + ((-1,) if len(shape) == kept + 1 else shape[kept:])
+                reverse = False
+            attrs = {"shape": spec, "reverse": reverse} if reverse else {"shape": spec}
+            modes.recorder.record_view(view, self, [call_of("Reshape", attrs)])
         return view
 
     def _axes(self, axis: Any, ndim: int) -> list[int]:

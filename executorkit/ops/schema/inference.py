@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Number
 from typing import Any
 
 from ...errors import DTypeError, ShapeError
@@ -37,7 +38,7 @@ def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
     """
     if new is None:
         return old
-    new = tuple([int(d) for d in new])
+    new = tuple([int(d) if isinstance(d, Number) else d for d in new])  # or a symbol
     if old is None or old == new:
         return new
     if len(old) != len(new):

@@ -12,6 +12,7 @@ from ..schema.attrs import Shape
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, ShapeFacts, dtype_of_first_input
 from ..schema.operator_registry import named, register
+from ..tracing import is_known
 from .binary_arithmetic import BINARY, BinaryFunction
 
 #: Stem of the function: operator names besides ``broadcast_`` and the stem.
@@ -51,7 +52,8 @@ def infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
 
 def broadcast_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     try:
-        return (np.broadcast_shapes(*shapes),)
+        known = is_known(*[size for shape in shapes for size in shape])
+        return ((np if known else jnp).broadcast_shapes(*shapes),)
     except ValueError:
         return None
 
