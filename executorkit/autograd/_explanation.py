@@ -65,10 +65,12 @@ class _Log(threading.local):
 _log = _Log()
 
 
-def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> None:
+def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> bool:
+    """Notes a run and returns whether it is the plan's first for arrays of these sizes."""
     is_new = plan is not None and trace.note_run(plan)
     n_plans = sum(isinstance(p, TracePlan) for p in trace.plans) if is_new else 0
     _log.notes.append(_Note(cut, kind, trace, is_new, n_plans))
+    return is_new
 
 
 def explain() -> Explanation:

@@ -337,12 +337,13 @@ class RecordedSegment(TapeSegment):
             self._end()
             return
         plan = reading_plan(self.trace, numbers)
-        note_run(cut, "forward", self.trace, plan)
+        is_new = note_run(cut, "forward", self.trace, plan)
         outputs = self._output_storages(plan, alive)
 
         def defer() -> None:
             if self.status is Status.RECORDING:
-                self.step = self._step(plan, outputs, self._targets(plan))
+                self.step = step = self._step(plan, outputs, self._targets(plan))
+                step.runnable.is_new = is_new
             self._let_go(Status.CLOSED)
 
         complete(defer)

@@ -176,11 +176,16 @@ class RecordedStep(PendingStep):
             self.force()
             state = self.state
             assert isinstance(state, Computed)
-            if state.residuals is None:
+            if not program.argnums:
                 return [], []
             cotangents = [heads.get(n) for n in self.plan.outputs]
-            grads = program.backward(state.residuals, cotangents)
-            states, indices = state.backward_states, self.backward_state_indices
+            if state.residuals is None:
+                call = self.args, self.aux, self.key, cotangents
+                *_, states, grads = program.forward_backward[True](*call)
+            else:
+                grads = program.backward(state.residuals, cotangents)
+                states = state.backward_states
+            indices = self.backward_state_indices
             current = read_buffers(run.buffers.aux)
             if any(current[n] is not self.aux[n] for n in indices):
                 states = program.forward[1](self.args, current, self.key)[2]

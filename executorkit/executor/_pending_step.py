@@ -176,18 +176,20 @@ class PendingStep(UpdatableStep):
     # -- forward -------------------------------------------------------------------------------
 
     def _compute_outputs(self) -> None:
-        program = self.runnable.program
+        runnable, program = self.runnable, self.runnable.program
+        call = self.args, self.aux, self.key
         computed = _COMPUTED
         try:
-            if self.train and program.argnums:
-                *results, residuals = program.forward[1](self.args, self.aux, self.key)
+            keeps = self.train and program.argnums
+            if keeps and not (runnable.is_new and program.comes_once(*call)):
+                *results, residuals = program.forward[1](*call)
                 outputs, states, backward_states = results
                 residuals = residuals.completed(self.args, self.aux, results)
                 computed = Computed(residuals, backward_states)
             elif not self.train:
-                outputs, states = self.runnable.infer(self.args, self.aux, self.key)
+                outputs, states = runnable.infer(*call)
             else:
-                outputs, states = program.infer[True](self.args, self.aux, self.key)
+                outputs, states = program.infer[True](*call)
         except Exception:
             self.state = Waiting(failed=True)
             raise

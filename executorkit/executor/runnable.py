@@ -36,6 +36,8 @@ class Runnable(ABC, Generic[Value]):
     updates_by_residuals = False
     #: True if this backward is the last, so that weights may be donated with the residuals.
     is_used_up = False
+    #: True if its arrays may be of sizes that are new to the program.
+    is_new = False
 
     #: The graph as it was bound, before graph passes, and the names of its outputs.
     graph: Graph

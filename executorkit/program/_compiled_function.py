@@ -397,6 +397,13 @@ class CompiledFunction:
             steps = plans.of_any_shape(key, shapes)
         return None if steps is None or self._interprets() is False else plans.kept(key, steps)
 
+    def is_new_to(self, *args: Tree) -> bool:
+        """Tells whether calls with other shapes are interpreted, and none with these came."""
+        return self._first_calls is not None and self._first_calls.are_new(args)
+
+    def is_listed(self, *args: Tree) -> bool:
+        return self._first_calls is not None and self._first_calls.is_listed(args)
+
     # -- compilation ahead -----------------------------------------------------------------------
 
     def _make_ready(self, args: Operands) -> None:

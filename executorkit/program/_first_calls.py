@@ -287,7 +287,10 @@ class FirstCalls:
         """Tells whether these shapes are known to be uncompiled, in a fifth of JAX's time."""
         if self.unlisted or not self.counted or self._interpret() is False:
             return False
-        return self._split(args)[1] not in self._entries
+        return not self.is_listed(args)
+
+    def is_listed(self, args: Arrays) -> bool:
+        return self._split(args)[1] in self._entries
 
     def first(self, args: Arrays, host_key: HostKey | None = None) -> InterpretedFunction | None:
         """Returns the plan of calls with new shapes; None where the program is to run. Traces the

@@ -300,6 +300,10 @@ class Program(BaseProgram):
             answer = memoize(self.graph.memo, key_of_answer, tuple(a and b for a, b in pairs))
         return answer
 
+    def comes_once(self, args: Arrays, aux: Arrays, key: Key) -> bool:
+        call = args, aux, key
+        return self.forward[1].is_new_to(*call) and not self.infer[1].is_listed(*call)
+
     @in_x64
     def cast(self, args: Arrays, aux: Arrays, key: Key) -> Operands:
         """Returns the arguments in the dtypes of the computation (``options.compute_dtype``)."""

@@ -109,6 +109,11 @@ class BaseProgram(Viewed, ABC):
         traced once: comparisons, argmax, index inputs and so on have no gradient anywhere.
         """
 
+    def comes_once(self, args: Arrays, aux: Arrays, key: Key) -> bool:
+        """Tells whether sizes are new, and others came before. Forward then runs without residuals,
+        whose structure would be traced for each."""
+        return False
+
     #: Inference in two stages; None where it cannot gain anything.
     prepared: PreparedInference | None = None
 

@@ -140,6 +140,34 @@ def test_training_with_ever_new_batches_is_traced_once_for_all(hybrid):
 
 
 @pytest.mark.usefixtures("fresh_traces")
+def test_a_loss_that_is_read_before_backward_is_traced_once_for_all_sizes():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu", in_units=5), nn.Dropout(0.5), nn.Dense(3, in_units=8))
+    net.initialize()
+
+    def step(rows: int) -> list[bytes]:
+        mx.random.seed(rows)
+        x = mx.nd.array(np.random.default_rng(rows).uniform(-1, 1, (rows, 5)))
+        x.attach_grad()
+        with autograd.record():
+            loss = (net(x) ** 2).mean()
+            value = loss.asnumpy()
+        loss.backward()
+        grads = [p.grad().asnumpy() for p in net.collect_params().values()]
+        return [a.tobytes() for a in (value, x.grad.asnumpy(), *grads)]
+
+    ours = {}
+    for rows in range(2, 20):
+        before = mx.program.cache_info().traces
+        ours[rows] = step(rows)
+        # Forward and backward of the first, forward and both of the second, and for symbols.
+        assert mx.program.cache_info().traces - before == (2 if rows < 5 else 0)
+    for rows in (3, 4, 19):
+        with fresh_caches():
+            assert step(rows) == ours[rows], rows
+
+
+@pytest.mark.usefixtures("fresh_traces")
 def test_ever_new_sizes_of_an_executor_trace_two_times():
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3)
     executor = mx.sym.softmax(net).simple_bind(mx.cpu(), grad_req="null", data=(2, 4))
