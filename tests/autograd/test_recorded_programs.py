@@ -290,3 +290,14 @@ def test_a_detached_value_divides_a_trace_and_keeps_its_own_part():
         np.testing.assert_allclose(of_critic, critic.grad.asnumpy(), rtol=1e-6)
     kinds = [run.kind for run in autograd.explain()]
     assert kinds == ["forward", "forward and backward", "forward and backward"] * 2
+
+
+def test_zeros_of_both_signs_are_two_constants():
+    x = mx.nd.array([2.0])
+    x.attach_grad()
+    signs = []
+    for number in (0.0, -0.0, 0.0, -0.0):
+        with mx.autograd.record():
+            y = x * number
+        signs.append(bool(np.signbit(y.asnumpy()[0])))
+    assert signs == [False, True, False, True]
