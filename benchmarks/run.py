@@ -2,6 +2,7 @@
 
 python -m benchmarks.run [--quick] [--parts PART ...] [--only NAMES] [--save FILE]
                          [--mxnet PYTHON] [--torch PYTHON] [--onnx PYTHON]
+python -m benchmarks.run --roofline NETWORK [--quick]
 
 Parts: ``networks`` (inference and training), ``inference`` (one and four pictures at a time, as of
 bench_inference) and ``cold`` (first calls, new shapes and small scripts, as of bench_cold).
@@ -9,7 +10,8 @@ bench_inference) and ``cold`` (first calls, new shapes and small scripts, as of 
 Each option of a library names a Python that has it. Calls alternate, and a ratio is the median of
 other / ours over the pairs: above 1, executorkit is faster. ``--save`` adds the results to a JSON
 file, which may have those of earlier runs for other networks; tables and a plot (SVG, beside the
-file) show all results of the file.
+file) show all results of the file. ``--roofline`` shows the nodes of one network's training step
+instead: operations, bytes and seconds beside the machine's limit.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from ._measure import Ours, check
 from ._networks import Network, network
 from ._oracle import DISK_CACHE
 from ._report import markdown_table, report
+from ._roofline import roofline
 from ._timing import alternate
 from ._workers import PAUSE, Worker, checksum, timed, wake
 
@@ -257,7 +260,12 @@ def main() -> None:
     for library in WORKERS:
         parser.add_argument(f"--{library}", metavar="PYTHON", help=f"a Python that has {library}")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--roofline", metavar="NETWORK", help="only this network's nodes, by name")
     options = parser.parse_args()
+    if options.roofline:
+        (work, *_) = [w for w in WORKS if options.roofline in (w.name, f"{w.name}{w.size}")]
+        print(f"{work.title}\n{roofline(work.network(options.quick))}")
+        return
     pythons = {k: v for k in WORKERS if (v := getattr(options, k))}
     budget = options.budget or (0.5 if options.quick else 6.0)
     results: dict[str, Any] = {"rows": [], "inference": [], "cold": []}

@@ -397,6 +397,22 @@ def test_kernels_larger_than_the_data_are_products(size, kernel, stride, dilatio
         )
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_few_windows_are_rows_of_a_matrix(stride):
+    """Fewer windows than half the filters: all three parts are products, with XLA's results."""
+    rng = np.random.RandomState(4)
+    dims = ConvDims((stride, stride), (1, 1), (1, 1), 1, "NHWC")
+    x = jnp.asarray(rng.standard_normal((2, 4, 4, 5)), "float32")
+    w = jnp.asarray(rng.standard_normal((64, 3, 3, 5)), "float32")
+    assert None not in cpu_kernels(x.shape, w.shape, dims, Winograd())
+    assert cpu_kernels(x.shape, w.shape, dims, Winograd(prepared=True))[0] is None
+    expected, back = jax.vjp(lambda x, w: xla_conv(x, w, dims), x, w)
+    out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
+    g = jnp.asarray(rng.standard_normal(out.shape), "float32")
+    for a, b in zip((out, *result_back(g)), (expected, *back(g)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("size", "kernel"), [((8, 8), (9, 9)), ((1, 100_000), (3, 3))], ids=["kernel", "data"]
 )
