@@ -12,7 +12,7 @@ import pytest
 
 from executorkit.jaxpr_interpreter import plan
 from executorkit.ops.nn.conv import Layout, convolution, deconvolution
-from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, input_grad
+from executorkit.ops.nn.conv_kernels import ConvDims, columns, conv_transpose, convolve, input_grad
 from executorkit.ops.nn.conv_kernels.dispatch import cpu_kernels, xla_conv
 from executorkit.ops.nn.conv_kernels.winograd import Winograd
 from executorkit.ops.tracing import this_process_only, without_derivatives
@@ -234,6 +234,30 @@ def test_columns_are_for_few_channels_and_many_windows():
     dims = ConvDims((2, 2), (3, 3), (1, 1), 1, "NHWC")
     assert input_grad.column_input_grad((4, 32, 32, 8), (16, 7, 7, 8), dims) is None
     assert input_grad.column_input_grad((4, 32, 32, 3), (16, 3, 3, 3), dims) is None
+
+
+@pytest.mark.parametrize(("strides", "dilation"), [((2, 2), (1, 1)), ((1, 3), (2, 1))])
+def test_strided_convolutions_of_few_channels_are_products_of_columns(strides, dilation):
+    data, weight = (2, 17, 14, 3), (5, 3, 2, 3)
+    dims = ConvDims(strides, (1, 0), dilation, 1, "NHWC")
+    rng = np.random.RandomState(4)
+    x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
+    forward = columns.few_channels(data, weight, dims)
+    np.testing.assert_allclose(forward(x, w), xla_conv(x, w, dims), rtol=1e-5, atol=1e-5)
+    primitives = {str(e.primitive) for e in jax.make_jaxpr(forward)(x, w).eqns}
+    assert "conv_general_dilated" not in primitives
+
+
+def test_other_convolutions_of_few_channels_are_left_to_xla():
+    dims = ConvDims((2, 2), (1, 1), (1, 1), 1, "NHWC")
+    for data, weight in (
+        ((1, 224, 224, 16), (64, 3, 3, 16)),
+        ((16, 224, 224, 3), (32, 3, 3, 3)),
+        ((1, 224, 224, 3), (64, 7, 7, 3)),
+    ):
+        assert columns.few_channels(data, weight, dims) is None
+    same_size = dims._replace(strides=(1, 1))
+    assert columns.few_channels((1, 112, 112, 3), (64, 3, 3, 3), same_size) is None
 
 
 #: data, weight, stride, pad, dilation: channels last, and whether shifted products are used

@@ -7,6 +7,7 @@
 | CPU, one group, channels last    | XLA           | ``input_grad``        | ``weight_grad``       |
 | the same, kernel of three rows   | ``winograd``  | ``winograd``          | ``weight_grad``       |
 | the same, few windows            | ``columns``   | ``columns``           | ``columns``           |
+| the same, few channels, strided  | ``columns``   | ``input_grad``        | ``weight_grad``       |
 | CPU, a group per channel         | ``depthwise`` | ``depthwise``         | ``depthwise``         |
 | CPU, few groups, channels first  | one per group | one per group         | one per group         |
 | CPU, many groups, channels first | XLA           | XLA                   | products of matrices  |
@@ -37,7 +38,7 @@ from ...schema.attrs import Shape
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
 from ...tracing import at_least, for_platform, is_known, varying_struct
-from .columns import column_kernels
+from .columns import column_kernels, few_channels
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import column_input_grad, shifted_matmul_input_grad
@@ -129,7 +130,7 @@ def cpu_kernels(
     if dims.groups == 1:
         forward, input_grad, weight_grad = column_kernels(data, weight, dims, winograd.prepared)
         by_rows = winograd_kernels(data, weight, dims, winograd)
-        forward = forward or by_rows[0]
+        forward = forward or by_rows[0] or few_channels(data, weight, dims)
         input_grad = (
             input_grad
             or shifted_matmul_input_grad(data, weight, dims)
