@@ -113,7 +113,7 @@ def _counts(
     low, high = (-pad, size + pad) if with_pad else (0, size)
     counts = number.minimum(start + kernel, high) - number.maximum(start, low)
     counts = number.maximum(counts, 1)
-    return int(counts[0]) if known and (counts == counts[0]).all() else counts
+    return int(counts[0]) if known and out and (counts == counts[0]).all() else counts
 
 
 def _divide(total: Array, axes: Shape, counts: Callable[[], Iterable[Any]]) -> Array:
