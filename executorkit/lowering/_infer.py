@@ -76,9 +76,10 @@ def infer(
     bound: bool = False,
     default_dtype: str | None = None,
 ) -> InferenceResult:
-    """Infers shapes and dtypes from those given by variable name (others are ignored). ``bound``:
-    they come from arrays, which messages then name. ``default_dtype``: the dtype of variables that
-    are left open. A contradiction raises :class:`ShapeError` or :class:`DTypeError`."""
+    """Infers shapes and dtypes from those given by variable name (others are ignored). An empty
+    dtype leaves a variable open that declares one. ``bound``: they come from arrays, which messages
+    then name. ``default_dtype``: the dtype of variables that are left open. A contradiction raises
+    :class:`ShapeError` or :class:`DTypeError`."""
     given_shapes = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
     key = (
         tuple(sorted(given_shapes.items())),
@@ -186,7 +187,10 @@ def value_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
 def _initial_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
     values: list[str | None] = [None] * graph.n_values
     for node, i in graph.variables:
-        values[i] = dtypes.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
+        if node.name in dtypes:
+            values[i] = dtypes[node.name] or None
+        else:
+            values[i] = _declared_dtype(node.attrs.get("__dtype__"))
     return values
 
 

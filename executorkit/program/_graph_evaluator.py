@@ -1,6 +1,6 @@
 """Evaluates a graph on arrays, in the precision and with the rematerialisation of its options."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -162,7 +162,13 @@ class GraphEvaluator:
             depends = dependent_results(gradients, avals, states, key)
         candidates = {i for i, yes in zip(single, depends, strict=True) if yes}
         data = [i for i in candidates if i not in self._argnums] or sorted(candidates)[:1]
-        dtypes = infer(graph, {}, {graph.arg_names[i]: dtype for i in data}).arg_dtypes
+        # All arguments are data where there are no gradients: those that others leave open.
+        dtypes: Sequence[str | None] = [None] * len(avals)
+        known = {graph.arg_names[i]: "" for i in candidates}
+        for i in data:
+            if dtypes[i] is None:
+                known[graph.arg_names[i]] = dtype
+                dtypes = infer(graph, {}, known).arg_dtypes
         return tuple(
             dtype if i in candidates and dtypes[i] in (None, dtype) else None
             for i in range(len(avals))

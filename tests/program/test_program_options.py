@@ -193,3 +193,27 @@ def test_inference_in_another_dtype_of_an_operator_that_only_its_own_rule_differ
     executor.arg_dict["data"][:] = 2
     executor.arg_dict["rois"][:] = [[0, 0, 0, 3, 3]]
     np.testing.assert_array_equal(executor.forward()[0].asnumpy(), np.full((1, 4, 2, 2), 2))
+
+
+@pytest.mark.parametrize("grad_req", ["null", "write"])
+def test_another_dtype_of_a_gluon_network_whose_parameters_declare_theirs(grad_req):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(
+        mx.gluon.nn.Conv2D(8, 1, in_channels=3),
+        mx.gluon.nn.BatchNorm(in_channels=8),
+        mx.gluon.nn.Dense(4, in_units=128),
+    )
+    symbol = net(mx.sym.Variable("data"))
+    x = np.random.default_rng(0).uniform(-1, 1, (2, 3, 4, 4))
+    results = []
+    for dtype in (None, "bfloat16"):
+        executor = symbol.simple_bind(
+            mx.cpu(), grad_req=grad_req, data=x.shape, compute_dtype=dtype
+        )
+        for i, array in enumerate(executor.arg_arrays):
+            array[:] = np.random.default_rng(i).uniform(-0.5, 0.5, array.shape)
+        for array in executor.aux_arrays:
+            array[:] = 1
+        results.append(executor.forward(data=mx.nd.array(x))[0].asnumpy())
+    assert np.abs(results[0] - results[1]).max() > 0
+    np.testing.assert_allclose(*results, atol=0.05)

@@ -38,7 +38,7 @@ from ...schema.attrs import Shape
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
 from ...tracing import at_least, for_platform, is_known, varying_struct
-from .columns import column_kernels, few_channels
+from .columns import column_kernels, few_channels, wide_product
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import column_input_grad, shifted_matmul_input_grad
@@ -260,7 +260,7 @@ _conv_transpose = with_vjp(
 
 
 def _pointwise_weight_grad(g: Array, data: Array) -> Array:
-    return lax.dot_general(g, data, (((0,), (0,)), ((), ())))
+    return wide_product(g, data, (0, 0)).astype(g.dtype)
 
 
 def _pointwise_weight_grad_transposed(g: Array, data: Array) -> Array:
@@ -280,7 +280,7 @@ def _pointwise_bwd(residuals: object, g: Array) -> tuple[Array, Array]:
         )
     else:
         d_weight = _pointwise_weight_grad(g, data)
-    return lax.dot_general(g, weight, (((1,), (0,)), ((), ()))), d_weight
+    return wide_product(g, weight, (1, 0)).astype(g.dtype), d_weight
 
 
 def pointwise_matmul(data: Array, weight: Array) -> Array:
@@ -288,7 +288,7 @@ def pointwise_matmul(data: Array, weight: Array) -> Array:
 
 
 def _pointwise(data: Array, weight: Array) -> Array:
-    return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
+    return wide_product(data, weight, (1, 1)).astype(data.dtype)
 
 
 _pointwise_matmul = with_vjp(
