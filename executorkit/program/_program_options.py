@@ -45,8 +45,8 @@ class Options:
     interpret
         whether calls on one CPU device are computed by NumPy instead of a compiled program: None
         (the first calls with arguments of certain shapes, by a fixed count, where that is quicker
-        than compiling them and the program is not on disk), False (never) or True (always, where
-        the interpreter covers the program). The environment variable EXECUTORKIT_INTERPRET
+        than compiling or loading the program), False (never) or True (always, where the interpreter
+        covers the program). The environment variable EXECUTORKIT_INTERPRET
         ('auto', '0', '1') says it where this is None. Both compute the same but for rounding.
     deterministic
         whether all runs are equal to the last bit, be they the first of a network, later ones,
