@@ -8,9 +8,10 @@ second, ``infer_prepared``, runs at every call.
 The first arrays of an executor without gradients are prepared at its first call, so that one
 program is traced and compiled instead of two. Others are prepared at the second call with them:
 weights that change at every call (an evaluation after each step of training) are not worth it. If a
-set was replaced after few uses, the next one needs more calls. These are fixed counts, so that a
-run repeats bit for bit. All other calls run the whole program, whose results are the same but for
-rounding.
+set was replaced after few uses, the next one needs more calls. Once a set is prepared, data of
+other sizes is at its second call: the whole program is traced once for all sizes, the second stage
+for each. These are fixed counts, so that a run repeats bit for bit. All other calls run the whole
+program, whose results are the same but for rounding.
 
 A set of prepared arrays belongs to the identity of the arrays that it was computed from: arrays
 are immutable, so that a written weight is another array. When one of them is freed, the set is.
@@ -302,11 +303,15 @@ class PreparedInference:
         self, layout: _Layout, staying: list[Any], identities: Identities, fed: FedArguments
     ) -> _Entry:
         with self._lock:
-            entries = (other.entries.get(identities) for other in self._layouts.values())
-            calls = next((entry.calls for entry in entries if entry is not None), None)
-            if calls is None:
+            found = [other.entries.get(identities) for other in self._layouts.values()]
+            entries = [entry for entry in found if entry is not None]
+            if not entries:
                 fed.note_new_set()
                 calls = itertools.count(1)
+            elif any(entry.state is State.READY for entry in entries):
+                calls = itertools.count(fed.calls_needed - 1)  # sizes that may not come again
+            else:
+                calls = entries[0].calls
             state = State.NOT_WORTH_IT if layout.n_bytes < self._min_bytes else State.COUNTING
             watch = _Watch(staying, lambda: layout.entries.pop(identities, None))
             return memoize(layout.entries, identities, _Entry(state, calls, watch))

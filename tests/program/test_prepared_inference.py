@@ -216,13 +216,35 @@ def test_executors_of_other_shapes_share_prepared_arrays() -> None:
         _forward(executor, _data())
     larger = executor.reshape(allow_up_sizing=True, data=(2, 3, 6, 6))
     data = np.concatenate([_data(0), _data(1)])
-    result = _forward(larger, data)
+    for _ in range(2):
+        result = _forward(larger, data)
     assert executor.program.prepares == 1
     expected = _bind(_net(), PLAIN, data=(2, 3, 6, 6))
     _copy(executor, expected)
     np.testing.assert_allclose(result, _forward(expected, data), 1e-5, 1e-6)
     shared = _net().bind(mx.cpu(), executor.arg_arrays, aux_states=executor.aux_arrays)
     assert _forward(shared, _data()).shape == (1, 3)
+
+
+def test_sizes_that_come_once_run_the_whole_program_for_all_sizes() -> None:
+    executor = _bind(_net(), {"prepare": True}, data=SHAPE)
+    _forward(executor, _data())
+
+    def stages(side: int, calls: int) -> int:
+        reshaped = executor.reshape(allow_up_sizing=True, data=(1, 3, side, side))
+        data = np.random.default_rng(side).uniform(-1, 1, (1, 3, side, side))
+        results = [_forward(reshaped, data) for _ in range(calls)]
+        with mx.program.fresh_caches():
+            expected = _bind(_net(), {"prepare": False}, data=data.shape)
+            _copy(executor, expected)
+            np.testing.assert_allclose(results[-1], _forward(expected, data), 1e-5, 1e-6)
+        return sum(f.name == "infer_prepared" for f in executor.program.functions)
+
+    traces = executor.program.traces
+    assert [stages(side, 1) for side in range(8, 12)] == [1] * 4
+    assert executor.program.traces - traces <= 2
+    assert stages(9, 2) == 2
+    assert executor.program.prepares == 1
 
 
 def test_two_sets_of_parameters_stay_prepared_side_by_side() -> None:
