@@ -130,7 +130,9 @@ class RecordedSegment(TapeSegment):
                 keys.append(~self._number_of(storage))
                 continue
             if array in new:
-                keys.append(n_values + [*new].index(array))
+                # ``==`` of arrays compares their elements.
+                place = next(n for n, other in enumerate(new) if other is array)
+                keys.append(n_values + place)
                 continue
             kind = value = link = None
             whole = storage.__class__ is Storage and array.covers_storage and k not in states

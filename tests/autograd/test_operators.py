@@ -126,3 +126,15 @@ def test_gradients_are_added(family):
             np.testing.assert_allclose(
                 arrays[name].grad.asnumpy(), expected[f"grad:{name}"] + 0.5, rtol=1e-6, atol=1e-6
             )
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1,)])
+def test_an_array_that_a_call_reads_twice_is_found_by_identity(shape):
+    first, second = nd.ones(shape), nd.ones(shape)
+    for x in (first, second):
+        x.attach_grad()
+    with mx.autograd.record():
+        joined = nd.stack(first, second, second)
+    joined.backward()
+    assert (first.grad.asnumpy() == 1).all()
+    assert (second.grad.asnumpy() == 2).all()
