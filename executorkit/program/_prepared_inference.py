@@ -303,8 +303,8 @@ class PreparedInference:
         self, layout: _Layout, staying: list[Any], identities: Identities, fed: FedArguments
     ) -> _Entry:
         with self._lock:
-            found = [other.entries.get(identities) for other in self._layouts.values()]
-            entries = [entry for entry in found if entry is not None]
+            known = (other.entries.get(identities) for other in self._layouts.values())
+            entries = [entry for entry in known if entry is not None]
             if not entries:
                 fed.note_new_set()
                 calls = itertools.count(1)
