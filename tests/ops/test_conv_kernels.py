@@ -243,6 +243,7 @@ def test_strided_convolutions_of_few_channels_are_products_of_columns(strides, d
     rng = np.random.RandomState(4)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
     forward = columns.few_channels(data, weight, dims)
+    assert forward is not None
     np.testing.assert_allclose(forward(x, w), xla_conv(x, w, dims), rtol=1e-5, atol=1e-5)
     primitives = {str(e.primitive) for e in jax.make_jaxpr(forward)(x, w).eqns}
     assert "conv_general_dilated" not in primitives
