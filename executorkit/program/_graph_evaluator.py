@@ -162,7 +162,7 @@ class GraphEvaluator:
             depends = dependent_results(gradients, avals, states, key)
         candidates = {i for i, yes in zip(single, depends, strict=True) if yes}
         data = [i for i in candidates if i not in self._argnums] or sorted(candidates)[:1]
-        # All arguments are data where there are no gradients: those that others leave open.
+        # Without gradients every argument is data, unless others decide its dtype.
         dtypes: Sequence[str | None] = [None] * len(avals)
         known = {graph.arg_names[i]: "" for i in candidates}
         for i in data:
