@@ -275,8 +275,8 @@ def _from_host_plan(
     if function is None or not function.host_plans:
         return None
     key = tuple(map(_TYPE, arrays))
-    plans = function.host_plans
-    plan = plans[key] if key in plans else _plan_of_shapes(function, resolved, key)
+    if (plan := function.host_plans.get(key, ...)) is ...:  # of new shapes
+        plan = _plan_of_shapes(function, resolved, key)
     if plan is None or not interpreter_enabled():
         return None
     operands: list[Raw] = []
@@ -442,8 +442,8 @@ def forward(resolved: ResolvedCall, train: bool, key: Any, values: Arrays, on_ho
     function = function_of(resolved.train_key if train else resolved.key)
     if on_host and key is None and interpreter_enabled():
         types = _shapes_and_types(*values)
-        plans = function.host_plans
-        plan = plans[types] if types in plans else _plan_of_shapes(function, resolved, types)
+        if (plan := function.host_plans.get(types, ...)) is ...:  # of new shapes
+            plan = _plan_of_shapes(function, resolved, types)
         if plan is not None:
             return plan.run([np.asarray(v) for v in values])
     return function(key, (), *values)
@@ -465,8 +465,8 @@ def backward(
     function = _functions.get_or_make(name, lambda: _gradient(op, params, positions))
     if on_host and key is None and interpreter_enabled():
         types = _shapes_and_types(*heads, *values)
-        plans = function.host_plans
-        plan = plans[types] if types in plans else function.host_plan_for(types)
+        if (plan := function.host_plans.get(types, ...)) is ...:  # of new shapes
+            plan = function.host_plan_for(types)
         if plan is not None:
             return plan.run([np.asarray(x) for x in (*heads, *values)])
     return function(key, heads, *values)

@@ -188,13 +188,11 @@ class CompiledFunction:
         for plans in self._general.values():
             if plans.problems:
                 return f"sizes cannot be symbols: {next(iter(plans.problems.values()))}"
-        conditions = (plans.conditions for plans in self._general.values())
-        split = next(filter(None, conditions), None)
-        return (
-            None
-            if split is None
-            else f"sizes are symbols where {listed(split, _MAX_CONDITIONS, ' and ')}"
-        )
+        for plans in self._general.values():
+            if plans.conditions:
+                text = listed(plans.conditions, _MAX_CONDITIONS, " and ")
+                return f"sizes are symbols where {text}"
+        return None
 
     # -- its jitted form -------------------------------------------------------------------------
 

@@ -54,9 +54,8 @@ from .disk_cache import CachedJit, trace_context
 #: takes 1.05 to 1.25 times as long as a call of the compiled program, of a ResNet-50's training,
 #: which is compiled from the 5th on, 1.2 to 1.4.
 _INTERPRETED = 2.5
-#: The last call with the same shapes that has the program compiled in the background, and the one
-#: that first runs it, or waits for it.
-_COMPILE_AT, _TAKE_OVER_AT = 32, 48
+#: The last call with the same shapes that first runs the program, or waits for it.
+_TAKE_OVER_AT = 48
 #: Estimated seconds of compiling a program, by the square root of the number of its equations, and
 #: by their number: the more there are, the more of them are fused. Measured beside other busy
 #: processes: 0.6 with 186 equations (SqueezeNet) and 748 (training of a deep MLP), 1.2 with 215 (of
