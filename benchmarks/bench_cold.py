@@ -75,7 +75,7 @@ def curve(title: str, python: str, package: str, env: Mapping[str, str]) -> dict
 
 
 def output(title: str, command: list[str], env: Mapping[str, str]) -> str:
-    """What a fresh process prints to its standard output."""
+    """Returns the standard output of a fresh process."""
     done = subprocess.run(
         command, cwd=Path(__file__).parents[1], env={**os.environ, **env}, text=True,
         capture_output=True, check=False,

@@ -263,7 +263,10 @@ def main() -> None:
     parser.add_argument("--roofline", metavar="NETWORK", help="only this network's nodes, by name")
     options = parser.parse_args()
     if options.roofline:
-        (work, *_) = [w for w in WORKS if options.roofline in (w.name, f"{w.name}{w.size}")]
+        work = next((w for w in WORKS if options.roofline in (w.name, f"{w.name}{w.size}")), None)
+        if work is None:
+            names = ", ".join(dict.fromkeys(w.name for w in WORKS))
+            parser.error(f"--roofline: {options.roofline!r}, expected one of {names}")
         print(f"{work.title}\n{roofline(work.network(options.quick))}")
         return
     pythons = {k: v for k in WORKERS if (v := getattr(options, k))}
