@@ -1,23 +1,37 @@
 """Modules of a package that are imported on access, which saves most of ``import executorkit``."""
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from .garbage_collection import paused_collection
 from .unserved import absent_attribute
 
 
 def lazy_modules(
-    package: str, aliases: Mapping[str, str], values: Mapping[str, Callable[[], Any]] | None = None
+    package: str,
+    aliases: Mapping[str, str] | None = None,
+    values: Mapping[str, Callable[[], Any]] | None = None,
+    members: Mapping[str, Iterable[str]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Returns ``__getattr__`` and ``__dir__`` of a package that imports its public modules on
     access. ``aliases`` has the modules by their other names, ``values`` functions that compute
-    attributes. Other names are an AttributeError with a hint."""
+    attributes, ``members`` the names that belong to private modules, by these. Other names are an
+    AttributeError with a hint."""
     contents = vars(sys.modules[package])
-    values = values or {}
+    aliases = aliases or {}
+
+    def member(module: str, name: str) -> Any:
+        return getattr(import_module(f"{package}.{module}"), name)
+
+    values = dict(values or {}) | {
+        name: partial(member, module, name)
+        for module, names in (members or {}).items()
+        for name in names
+    }
 
     @lru_cache(1)
     def modules() -> frozenset[str]:
@@ -32,7 +46,8 @@ def lazy_modules(
         target = aliases.get(name, name)
         if target.startswith("_") or target not in modules():
             raise AttributeError(absent_attribute(package, name, names()))
-        contents[name] = module = import_module(f"{package}.{target}")
+        with paused_collection():
+            contents[name] = module = import_module(f"{package}.{target}")
         return module
 
     def names() -> list[str]:

@@ -7,7 +7,6 @@ import os
 import shutil
 import ssl
 import tempfile
-import urllib.request
 import warnings
 from collections.abc import Iterable, MutableMapping, Sequence
 from functools import partial
@@ -195,6 +194,8 @@ def download(
 
 
 def _fetch(address: str, target: Path, sha1_hash: str | None, context: ssl.SSLContext) -> None:
+    import urllib.request  # 2 ms
+
     request = urllib.request.urlopen(address, timeout=_TIMEOUT, context=context)
     with request as source, tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(source, copy)

@@ -2,24 +2,40 @@
 
 from typing import TYPE_CHECKING
 
-from .._support.unserved import attribute_getter as _attribute_getter
+from .._support.lazy_modules import lazy_modules as _lazy_modules
 from ..errors import BatchError as BatchError
-from . import io as io, utils as utils
-from ._csv_iter import CSVIter as CSVIter
 from ._data_batch import DataBatch as DataBatch, DataDesc as DataDesc, DataIter as DataIter
-from ._detection_record_iter import ImageDetRecordIter as ImageDetRecordIter
-from ._file_iter import MXDataIter as MXDataIter
-from ._image_record_iter import (
-    ImageRecordInt8Iter as ImageRecordInt8Iter,
-    ImageRecordIter as ImageRecordIter,
-    ImageRecordIter_v1 as ImageRecordIter_v1,
-    ImageRecordUInt8Iter as ImageRecordUInt8Iter,
-    ImageRecordUInt8Iter_v1 as ImageRecordUInt8Iter_v1,
-)
-from ._libsvm_iter import LibSVMIter as LibSVMIter
-from ._mnist_iter import MNISTIter as MNISTIter
 from ._ndarray_iter import NDArrayIter as NDArrayIter
-from ._wrapping_iters import PrefetchingIter as PrefetchingIter, ResizeIter as ResizeIter
 
-if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__)
+if TYPE_CHECKING:
+    from . import io as io, utils as utils
+    from ._csv_iter import CSVIter as CSVIter
+    from ._detection_record_iter import ImageDetRecordIter as ImageDetRecordIter
+    from ._file_iter import MXDataIter as MXDataIter
+    from ._image_record_iter import (
+        ImageRecordInt8Iter as ImageRecordInt8Iter,
+        ImageRecordIter as ImageRecordIter,
+        ImageRecordIter_v1 as ImageRecordIter_v1,
+        ImageRecordUInt8Iter as ImageRecordUInt8Iter,
+        ImageRecordUInt8Iter_v1 as ImageRecordUInt8Iter_v1,
+    )
+    from ._libsvm_iter import LibSVMIter as LibSVMIter
+    from ._mnist_iter import MNISTIter as MNISTIter
+    from ._wrapping_iters import PrefetchingIter as PrefetchingIter, ResizeIter as ResizeIter
+else:
+    #: Iterators over files take as long to import as all arrays and executors.
+    __getattr__, __dir__ = _lazy_modules(
+        __name__,
+        members={
+            "_csv_iter": ["CSVIter"],
+            "_detection_record_iter": ["ImageDetRecordIter"],
+            "_file_iter": ["MXDataIter"],
+            "_image_record_iter": [
+                "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
+                "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1",
+            ],
+            "_libsvm_iter": ["LibSVMIter"],
+            "_mnist_iter": ["MNISTIter"],
+            "_wrapping_iters": ["PrefetchingIter", "ResizeIter"],
+        },
+    )  # fmt: skip
