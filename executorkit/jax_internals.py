@@ -69,8 +69,9 @@ former: list[Any] = []
 clone = methodcaller("clone")
 
 #: JAX's setting of 64-bit types in this thread, and its setter: ``with jax.enable_x64(True)`` takes
-#: seven times as long.
+#: seven times as long. The setting of a new thread.
 thread_x64, set_thread_x64 = jax.enable_x64.get_local, jax.enable_x64.set_local
+global_x64 = jax.enable_x64.get_global
 #: True if functions that this thread traces may be differentiated: a context of JAX's, which keeps
 #: the traces of a function with either value apart.
 differentiable: Any = jax.make_user_context(default_value=True)

@@ -6,6 +6,7 @@ NaN as in XLA.
 """
 
 from . import (
+    _callbacks,
     _convolutions,
     _elementwise,
     _gather_scatter,

@@ -259,8 +259,6 @@ class _Planner:
     ) -> _PlannedEquation:  # fmt: skip
         equation, rule = self._flat.equations[n], self._rules[n]
         name, ins, outs = equation.call.name, equation.inputs, equation.outputs
-        if equation.has_effects:
-            return _PlannedEquation(None, (f"{name} with effects",))
         if rule is None:
             return _PlannedEquation(None, (name,))
         known, is_bound = self._steps[n], False

@@ -126,6 +126,18 @@ def test_executor_calls_each_method_once():
     assert exe.aux_dict["c_count"].asscalar() == 2
 
 
+@pytest.mark.usefixtures("automatic")
+def test_first_calls_compile_nothing():
+    log = scale_operator()
+    exe = mx.sym.Custom(mx.sym.var("x"), op_type="scale", by=7).simple_bind(mx.cpu(), x=(2, 2))
+    for _ in range(3):
+        exe.forward(is_train=True)
+        exe.backward(mx.nd.ones((2, 2)))
+    np.testing.assert_array_equal(exe.grad_dict["x"].asnumpy(), [[7, 7], [7, 7]])
+    assert [line.split()[0] for line in log[-6:]] == ["forward", "backward"] * 3
+    assert sum(function.executables for function in exe.program.functions) == 0
+
+
 def test_inference_says_so_and_keeps_counting():
     log = scale_operator()
     exe = mx.sym.Custom(mx.sym.var("x"), name="c", op_type="scale").simple_bind(mx.cpu(), x=(1,))
