@@ -478,7 +478,7 @@ class InterpretedFunction:
         self._avals = [_shaped(*x.aval) for x in plan.results]
         self._out_tree = out_tree
         self._target = target
-        n = plan.all_equations
+        n = max(plan.all_equations, 1)
         self.compilation = _COMPILE_SECONDS * math.sqrt(n) + _COMPILE_SECONDS_EACH * n
         if is_on_disk:
             self.compilation = _LOAD_SECONDS + _LOADING * self.compilation

@@ -58,6 +58,12 @@ def test_new_shapes_compile_nothing(compilations):
     assert compilations == []
 
 
+def test_constants_are_not_compiled(compilations):
+    zeros = small_jit(lambda: jax.numpy.zeros(3))
+    assert [zeros().sum() for _ in range(3)] == [0, 0, 0]
+    assert "zeros" not in str(compilations)
+
+
 def test_jax_is_not_asked_for_programs_of_new_shapes():
     device = mx.cpu().device
     first, second, third = (jax.device_put(np.ones(n, np.float32), device) for n in (2, 3, 4))
