@@ -3,7 +3,7 @@ file reads any."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import reduce, wraps
 from operator import attrgetter, floordiv, methodcaller, mod
 from typing import Any, ParamSpec, TypeVar
 
@@ -26,7 +26,7 @@ from jax._src.core import (
 )
 from jax._src.distributed import global_state as distributed_state
 from jax._src.export import shape_poly
-from jax._src.interpreters import mlir
+from jax._src.interpreters import ad, mlir
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 
 P = ParamSpec("P")
@@ -228,3 +228,38 @@ def _decide_comparisons() -> None:
 
 
 _decide_comparisons()
+
+
+def _linearize_directly(primitive: Primitive) -> None:
+    """Has JAX compute tangents of a primitive by its rule, where it would trace a jaxpr of the rule
+    and evaluate that. For rules that compute nothing but tangents: other values would not be kept
+    for backward, but computed there."""
+    jvp = ad.primitive_jvps[primitive]
+    kind = getattr(jvp, "func", None)
+
+    def linearize(is_vjp: bool, nonzeros: Sequence[bool], *primals: Any, **params: Any) -> Any:
+        is_plain = all(jax.dtypes.issubdtype(x.dtype, np.floating) for x in primals)
+        if not is_plain or (primitive is jax.lax.div_p and nonzeros[1]):
+            return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *primals, **params)
+        out = primitive.bind(*primals, **params)
+
+        def tangent(_: object, *tangents: Any) -> Any:
+            if kind is ad.linear_jvp:
+                return primitive.bind(*map(ad.instantiate_zeros, tangents), **params)
+            if kind not in (ad.standard_jvp, ad.standard_jvp2):
+                return jvp(primals, tangents, **params)[1]
+            values = primals if kind is ad.standard_jvp else (out, *primals)
+            pairs = zip(jvp.args[0], tangents, strict=True)
+            terms = [r(t, *values, **params) for r, t in pairs if not isinstance(t, ad.Zero)]
+            return reduce(ad.add_tangents, terms)
+
+        return out, True, (), tangent
+
+    ad.primitive_linearizations[primitive] = linearize
+
+
+for _name in (
+    "add", "broadcast_in_dim", "concatenate", "conv_general_dilated", "div", "dot_general", "exp",
+    "log", "mul", "neg", "pad", "reduce_sum", "reshape", "slice", "squeeze", "sub", "transpose",
+):  # fmt: skip
+    _linearize_directly(getattr(jax.lax, f"{_name}_p"))

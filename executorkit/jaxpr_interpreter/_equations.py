@@ -225,8 +225,8 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
     reshaped: dict[int, int] = {}
     #: Values that NumPy makes of others by itself, in the functions of two arrays.
     broadcast: dict[int, int] = {}
-    #: The values of calls that move elements alone.
-    moved: dict[Hashable, int] = {}
+    #: The values of calls, by everything that they follow from.
+    computed: dict[Hashable, int] = {}
     equations = []
     for equation in flat.all:
         ins = tuple([equal.get(i, i) for i in equation.inputs])
@@ -257,9 +257,9 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
                     constants[out] = np.asarray(kernel(*[constants[i] for i in ins]))
                     continue
         call = call._replace(ins=tuple([avals[i] for i in ins]))
-        key = _key_of_view(call, rule, ins)
-        if key is not None and moved.setdefault(key, out) != out:
-            equal[out] = moved[key]
+        key = (call.name, ins, call.outs, *call.params.items())
+        if has_hash(call.params) and computed.setdefault(key, out) != out:
+            equal[out] = computed[key]
             continue
         equations.append(equation._replace(call=call, inputs=ins))
     return equations, tuple([equal.get(i, i) for i in results])
@@ -275,12 +275,6 @@ def _is_identity(call: Call) -> bool:
     if call.name == "reduce_precision":
         return RULES[call.name].make(call) is np.positive
     return call.name == "convert_element_type"
-
-
-def _key_of_view(call: Call, rule: KernelRule | None, inputs: tuple[int, ...]) -> Hashable:
-    if rule is None or rule.weight or not has_hash(call.params):
-        return None
-    return call.name, inputs, call.outs, *call.params.items()
 
 
 def has_hash(params: Mapping[str, object]) -> bool:

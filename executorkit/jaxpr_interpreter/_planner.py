@@ -3,7 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +40,13 @@ _PRODUCTS = primitives_with(Trait.PRODUCT)
 _VIEWS = primitives_with(Trait.VIEW)
 #: The primitives that evaluate jaxprs: all others look at them.
 _CALLING = frozenset({"cond", "scan", "while"})
+#: Sizes with fewer binary digits than this are of one order of magnitude: arrays of so few elements
+#: are neither used again nor divided.
+_SMALL_BITS = 10
+#: Maximum number of orders of magnitude with a plan of their own.
+_MAX_TEMPLATES = 32
+#: Kernels by the kinds of equations, with their calls.
+Kernels = dict[int, tuple[Kernel | None, Call]]
 
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr | Plan) -> Plan:
@@ -45,13 +54,26 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr | Plan) -> Plan:
         return jaxpr
     flat, runs = in_runs(jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr))
     calls = [equation.call for equation in flat.equations]
-    return _Planner(flat, runs, range(len(calls))).plan(flat.avals, calls.__getitem__)
+    planner = _Planner(flat, runs, range(len(calls)))
+    return planner.plan(flat.avals, planner.rows(flat.avals, calls.__getitem__, {}))
+
+
+class _Template(NamedTuple):
+    """A plan for sizes of one order of magnitude."""
+
+    plan: Plan
+    #: The positions of steps that depend on the sizes, with their equations' numbers, or ``~k`` for
+    #: run k in blocks.
+    varying: list[tuple[int, int]]
+    #: Estimated seconds of everything else, and by element of each shape.
+    seconds: float
+    rates: list[float]
 
 
 class GeneralPlan:
     """The plans of a flat jaxpr whose sizes are expressions of symbols."""
 
-    __slots__ = ("_fixed", "_flat", "_params", "_planner", "_shapes", "_values")
+    __slots__ = ("_flat", "_n_shapes", "_params", "_planner", "_shapes", "_templates", "_values")
 
     def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
         self._flat, runs = in_runs(flat)
@@ -60,10 +82,12 @@ class GeneralPlan:
         def number(expression: object) -> int:
             return expressions.setdefault(expression, len(expressions))
 
-        #: By the number of a value, the number of its shape among the evaluated expressions.
+        #: By the number of a value, the number of its shape among the evaluated expressions, whose
+        #: first ones they are.
         self._shapes = {
             i: number(aval.shape) for i, aval in enumerate(flat.avals) if is_symbolic(aval.shape)
         }
+        self._n_shapes = len(expressions)
         #: The parameters that have sizes, by name, of the equations that depend on the sizes.
         self._params: dict[int, dict[str, Any]] = {}
         for n, equation in enumerate(self._flat.equations):
@@ -79,36 +103,88 @@ class GeneralPlan:
                 self._params[n] = varying
         self._values = sizes.function(list(expressions))
         self._planner = _Planner(self._flat, runs, self._params, _kinds(self._flat, self._params))
-        #: The plan where it depends on no size.
-        self._fixed: Plan | None = None
+        #: By the orders of magnitude of all shapes, which decide what the planner chooses.
+        self._templates: dict[tuple[int, ...], _Template] = {}
 
     def at(self, values: Sequence[int]) -> Plan:
         """Returns the plan for these values of the symbols."""
-        if self._fixed is not None:
-            return self._fixed
-        planned = self._planner.plan(*self._calls_at(values))
-        if not self._shapes and not self._params:
-            self._fixed = planned
-        return planned
-
-    def _calls_at(self, values: Sequence[int]) -> tuple[list[Aval], Callable[[int], Call]]:
-        flat = self._flat
         evaluated = self._values(*values)
-        avals = flat.avals.copy()
-        for i, n in self._shapes.items():
-            avals[i] = Aval(evaluated[n], avals[i].dtype)
+        counts = [math.prod(shape) for shape in evaluated[: self._n_shapes]]
+        key = tuple([max(count.bit_length(), _SMALL_BITS) for count in counts])
+        template = self._templates.get(key)
+        if template is None:
+            if len(self._templates) >= _MAX_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = self._template(evaluated, values, key)
+            return template.plan
+        plan, estimate = template.plan, template.seconds
+        if not self._params and not self._shapes:
+            return plan
+        shapes, avals = self._shapes, self._flat.avals
+        kernels: Kernels = {}
 
-        def call_of(n: int) -> Call:
-            equation, varying = flat.equations[n], self._params.get(n)
-            params = equation.call.params
-            if varying:
-                params = {**params}
-                for name, x in varying.items():
-                    params[name] = evaluated[x] if isinstance(x, int) else _at(x, values)
-            ins, outs = [tuple([avals[i] for i in x]) for x in (equation.inputs, equation.outputs)]
-            return Call(equation.call.name, params, ins, outs)
+        def n_bytes(i: int) -> int:
+            return counts[shapes[i]] * avals[i].dtype.itemsize if i in shapes else avals[i].nbytes
 
-        return avals, call_of
+        steps = plan.steps.copy()
+        call_of = partial(self._call_at, evaluated, values)
+        for k, n in template.varying:
+            if n < 0:
+                shape = evaluated[shapes[self._planner.output_of(~n)]]
+                steps[k] = self._planner.in_blocks(~n, shape, n_bytes)[0]
+                continue
+            step = self._planner.step(n, n_bytes, call_of, kernels)[0]
+            nested = None if step is None else step.kernel
+            if isinstance(nested, NestedKernel):
+                estimate += nested.estimate
+            if step is None or (isinstance(nested, NestedKernel) and nested.uncovered):
+                return self._template(evaluated, values, key).plan
+            steps[k] = step
+        results = [
+            r._replace(aval=self._aval_at(evaluated, r.position)) if r.position in shapes else r
+            for r in plan.results
+        ]
+        estimate += sum(map(mul, template.rates, counts))
+        return replace(plan, steps=steps, results=results, estimate=estimate)
+
+    def _template(
+        self, evaluated: Sequence[Any], values: Sequence[int], orders: Sequence[int]
+    ) -> _Template:
+        shapes = self._shapes
+        avals = [self._aval_at(evaluated, i) for i in range(len(self._flat.avals))]
+        growth = {i: 2 ** orders[n] / max(avals[i].size, 1) for i, n in shapes.items()}
+        call_of = partial(self._call_at, evaluated, values)
+        rows = self._planner.rows(avals, call_of, growth)
+        seconds, rates = 0.0, [0.0] * self._n_shapes
+        varying: list[tuple[int, int]] = []
+        for k, row in enumerate([row for row in rows if row.step is not None]):
+            if row.varying is not None:
+                varying.append((k, row.varying))
+            if row.varying is not None and isinstance(row.step.kernel, NestedKernel):
+                continue
+            n = shapes.get(row.largest)
+            scaled = 0.0 if n is None else row.seconds - CALL_SECONDS
+            seconds += row.seconds - scaled
+            if n is not None:
+                rates[n] += scaled / max(avals[row.largest].size, 1)
+        return _Template(self._planner.plan(avals, rows), varying, seconds, rates)
+
+    def _aval_at(self, evaluated: Sequence[Any], i: int) -> Aval:
+        aval, n = self._flat.avals[i], self._shapes.get(i)
+        return aval if n is None else Aval(evaluated[n], aval.dtype)
+
+    def _call_at(self, evaluated: Sequence[Any], values: Sequence[int], n: int) -> Call:
+        equation, varying = self._flat.equations[n], self._params.get(n)
+        params = equation.call.params
+        if varying:
+            params = {**params}
+            for name, x in varying.items():
+                params[name] = evaluated[x] if isinstance(x, int) else _at(x, values)
+        ins, outs = [
+            tuple([self._aval_at(evaluated, i) for i in x])
+            for x in (equation.inputs, equation.outputs)
+        ]
+        return Call(equation.call.name, params, ins, outs)
 
 
 def _general(param: Any, sizes: SymbolicSizes) -> Any:
@@ -141,6 +217,10 @@ class _PlannedEquation(NamedTuple):
     is_large: bool = False
     #: True if it serves arrays of its own shapes alone: it writes into them, or divides them.
     is_bound: bool = False
+    #: The number of the equation, or ``~k`` for run k in blocks, if the step depends on the sizes.
+    varying: int | None = None
+    #: The value that the work grows with.
+    largest: int = -1
 
 
 class _Planner:
@@ -188,24 +268,34 @@ class _Planner:
         overwriting = _overwriting(kernel, equation, equation.call, reusable)
         return step, None if overwriting is kernel else step._replace(kernel=overwriting)
 
-    def plan(self, avals: Sequence[Aval], call_of: Callable[[int], Call]) -> Plan:
-        """Returns the plan for values of these shapes; ``call_of`` gives an equation's call."""
-        flat, results = self._flat, self._results
+    def rows(
+        self, avals: Sequence[Aval], call_of: Callable[[int], Call], growth: Mapping[int, float]
+    ) -> list[_PlannedEquation]:
+        """Returns the steps for values of these shapes; ``call_of`` gives an equation's call.
+        ``growth`` is the factor by which values may be larger."""
+        flat = self._flat
         sizes = [math.prod(aval.shape) for aval in avals]
         n_bytes = [size * aval.dtype.itemsize for size, aval in zip(sizes, avals, strict=True)]
         planned: list[_PlannedEquation] = []
-        kernels: dict[int, tuple[Kernel | None, Call]] = {}
+        kernels: Kernels = {}
         for k, run in enumerate(self._runs):
             rows = self._fixed.get(k)
             if rows is None:
-                out = flat.equations[run.numbers[0]].outputs
-                if run.is_elementwise and sizes[out[0]] >= LEAST_DIVIDED:
-                    rows = [self._in_blocks(k, avals[out[0]].shape, n_bytes)]
+                if run.is_elementwise and sizes[out := self.output_of(k)] >= LEAST_DIVIDED:
+                    step, seconds = self.in_blocks(k, avals[out].shape, n_bytes.__getitem__)
+                    rows = [_PlannedEquation(step, (), seconds, False, True, ~k, out)]
                 else:
-                    rows = [self._planned(n, sizes, n_bytes, call_of, kernels) for n in run.numbers]
+                    rows = [
+                        self._planned(n, sizes, n_bytes, call_of, kernels, growth)
+                        for n in run.numbers
+                    ]
                 if self._varying.isdisjoint(run.numbers):
-                    self._fixed[k] = rows
+                    rows = self._fixed[k] = [row._replace(varying=None) for row in rows]
             planned += rows
+        return planned
+
+    def plan(self, avals: Sequence[Aval], planned: Sequence[_PlannedEquation]) -> Plan:
+        flat, results = self._flat, self._results
         constants: list[Any] = [None] * len(avals)
         for i, x in flat.constants.items():
             constants[i] = x
@@ -225,17 +315,22 @@ class _Planner:
             any_shape=bool(results) and not is_bound and self._is_elementwise,
         )
 
-    def _in_blocks(
-        self, k: int, shape: tuple[int, ...], n_bytes: Sequence[int]
-    ) -> _PlannedEquation:
+    def output_of(self, k: int) -> int:
+        """Returns the number of the first result of run k."""
+        return self._flat.equations[self._runs[k].numbers[0]].outputs[0]
+
+    def in_blocks(
+        self, k: int, shape: tuple[int, ...], n_bytes: Callable[[int], int]
+    ) -> tuple[PlanStep, float]:
+        """Returns the step of run k in blocks, and its estimated seconds."""
         numbers = self._runs[k].numbers
         if k not in self._blocks:
             self._blocks[k] = self._blocks_of(numbers)
         blocks, step = self._blocks[k]
         work = math.prod(shape) * sum([self._weights[n] for n in numbers])
-        passing = sum([n_bytes[i] for i in (*step.ins, *blocks.outputs)]) / BYTE_RATE
+        passing = sum(map(n_bytes, (*step.ins, *blocks.outputs))) / BYTE_RATE
         step = step._replace(kernel=partial(blocks.compute, shape, int(work * FLOP_RATE / 2)))
-        return _PlannedEquation(step, (), CALL_SECONDS + max(work, passing), is_bound=True)
+        return step, CALL_SECONDS + max(work, passing)
 
     def _blocks_of(self, numbers: range) -> tuple[Blocks, PlanStep]:
         avals, owners = self._flat.avals, self._owners
@@ -253,49 +348,66 @@ class _Planner:
         dead.intersection_update(blocks.inputs)
         return blocks, PlanStep(blocks.compute, blocks.inputs, blocks.outputs, tuple(dead))
 
+    def step(
+        self, n: int, n_bytes: Callable[[int], int], call_of: Callable[[int], Call],
+        kernels: Kernels,
+    ) -> tuple[PlanStep | None, Call]:  # fmt: skip
+        """Returns the step of an equation whose kernel depends on its call, None without one;
+        ``kernels`` has those of other equations of the plan."""
+        equation, rule = self._flat.equations[n], self._rules[n]
+        assert rule is not None
+        kind = self._kinds.get(n, ~n)
+        if kind not in kernels:
+            call = call_of(n)
+            kernels[kind] = rule.make(call), call
+        kernel, call = kernels[kind]
+        if kernel is None:
+            return None, call
+        outs, candidates = equation.outputs, self._reusable[n]
+        if candidates and n_bytes(outs[0]) >= REUSE_BYTES:
+            reusable = [i for i, owner in candidates if n_bytes(i) == n_bytes(owner)]
+            kernel = _overwriting(kernel, equation, call, reusable)
+        out = outs if equation.several else outs[0]
+        return PlanStep(kernel, equation.inputs, out, self._dead[n]), call
+
     def _planned(
         self, n: int, sizes: Sequence[int], n_bytes: Sequence[int],
-        call_of: Callable[[int], Call], kernels: dict[int, tuple[Kernel | None, Call]],
+        call_of: Callable[[int], Call], kernels: Kernels, growth: Mapping[int, float],
     ) -> _PlannedEquation:  # fmt: skip
         equation, rule = self._flat.equations[n], self._rules[n]
         name, ins, outs = equation.call.name, equation.inputs, equation.outputs
         if rule is None:
             return _PlannedEquation(None, (name,))
-        known, is_bound = self._steps[n], False
+        known, is_bound, varying = self._steps[n], False, None
         if known is not None:
             call, (step, writing) = equation.call, known
             if writing is not None and n_bytes[outs[0]] >= REUSE_BYTES:
                 step, is_bound = writing, True
         else:
-            kind = self._kinds.get(n, ~n)
-            if kind not in kernels:
-                call = call_of(n)
-                kernels[kind] = rule.make(call), call
-            kernel, call = kernels[kind]
-            if kernel is None:
+            varying = n
+            step, call = self.step(n, n_bytes.__getitem__, call_of, kernels)
+            if step is None:
                 return _PlannedEquation(None, (name,))
-            out = outs if equation.several else outs[0]
-            if isinstance(kernel, NestedKernel):
-                step = PlanStep(kernel, ins, out, self._dead[n])
-                return _PlannedEquation(step, kernel.uncovered, kernel.estimate, is_large=True)
-            candidates = self._reusable[n]
-            if candidates and n_bytes[outs[0]] >= REUSE_BYTES:
-                reusable = [i for i, owner in candidates if n_bytes[i] == n_bytes[owner]]
-                kernel = _overwriting(kernel, equation, call, reusable)
-            step = PlanStep(kernel, ins, out, self._dead[n])
+            nested = step.kernel
+            if isinstance(nested, NestedKernel):
+                return _PlannedEquation(step, nested.uncovered, nested.estimate, True, False, n)
         if not rule.weight:
-            return _PlannedEquation(step, (), CALL_SECONDS)
+            return _PlannedEquation(step, (), CALL_SECONDS, varying=varying)
         # Of the array that is gathered from or scattered to, a part alone is looked at.
         values = (*ins[name == "gather" :], *outs)
         moved = sum([n_bytes[i] for i in values])
-        largest = max([sizes[i] for i in (ins[1:] if name.startswith("scatter") else values)])
+        largest = max(ins[1:] if name.startswith("scatter") else values, key=sizes.__getitem__)
         seconds = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
         if name in _PRODUCTS:
             seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE
         else:
-            seconds = max(seconds, largest * self._weights[n])
-        is_large = known is None and largest >= _SMALLEST_LARGE and _has_large_product(rule, call)
-        return _PlannedEquation(step, (), CALL_SECONDS + seconds, is_large, is_bound)
+            seconds = max(seconds, sizes[largest] * self._weights[n])
+        factor = max([growth.get(i, 1.0) for i in values])
+        is_large = known is None and sizes[largest] * factor >= _SMALLEST_LARGE
+        is_large = is_large and _has_large_product(rule, call, factor**1.5)
+        return _PlannedEquation(
+            step, (), CALL_SECONDS + seconds, is_large, is_bound, varying, largest
+        )
 
 
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
@@ -342,16 +454,16 @@ def _element_seconds(equation: Equation, rule: KernelRule) -> float:
     return rule.weight * (SMALL_FLOAT_FACTOR if small else 1.0) * ELEMENT_SECONDS
 
 
-def _has_large_product(rule: KernelRule, call: Call) -> bool:
+def _has_large_product(rule: KernelRule, call: Call, growth: float) -> bool:
     if call.name not in _PRODUCTS:
-        size = max([x.size for x in call.ins], default=0)
+        size = max([x.size for x in call.ins], default=0) * growth
         return (size**1.5 if rule.weight >= FUNCTION_WEIGHT else size) >= LARGE_PRODUCT
     multiplications = flops(call.name, call.params, call.ins, call.outs) / 2
     # Both operands have more elements than the terms of one sum.
     terms = multiplications / max(call.outs[0].size, 1)
     of_matrices = call.name == "dot_general" and all(x.size > terms for x in call.ins)
     is_batched = of_matrices and any(call.params["dimension_numbers"][1])
-    return multiplications >= (
+    return multiplications * growth >= (
         LARGE_MATRIX_PRODUCT if of_matrices and not is_batched else LARGE_PRODUCT
     )
 

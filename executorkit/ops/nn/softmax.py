@@ -8,7 +8,14 @@ from jax import Array, lax
 from ..._support.annotations import Attrs
 from ...errors import AttributeValueError, ShapeError
 from ..schema.calls import same_signature
-from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with, normal_axis
+from ..schema.inference import (
+    Params,
+    ShapeFacts,
+    TypeFacts,
+    inputs_with,
+    normal_axis,
+    shape_of_data,
+)
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.binary_arithmetic import is_floating
@@ -55,7 +62,7 @@ def _spread(per_row: Array, x: Array, axis: int) -> Array:
 
 
 def _less_maximum(x: Array, axis: int) -> Array:
-    return lax.sub(x, _spread(lax.stop_gradient(lax.reduce_max(x, (axis,))), x, axis))
+    return lax.sub(x, _spread(lax.reduce_max(lax.stop_gradient(x), (axis,)), x, axis))
 
 
 def _softmax(x: Array, axis: int) -> Array:
@@ -79,7 +86,10 @@ def _log_softmax(x: Array, axis: int) -> Array:
     return lax.sub(shifted, _spread(lax.log(lax.reduce_sum(lax.exp(shifted), (axis,))), x, axis))
 
 
-_RULES: Attrs = {"infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act"}
+_RULES: Attrs = {
+    "infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act",
+    "output_shapes": shape_of_data,
+}  # fmt: skip
 
 
 @register(

@@ -46,7 +46,11 @@ def integer_indices(indices: Array) -> Array:
 
 def _in_range(indices: Array, size: int, mode: str = "clip") -> Array:
     index = integer_indices(indices)
-    return jnp.remainder(index, size) if mode == "wrap" else jnp.clip(index, 0, size - 1)
+    if mode == "wrap":
+        return jnp.remainder(index, size)
+    # Of primitives: JAX would jit functions for each shape.
+    last = lax.broadcast(jnp.asarray(size - 1, index.dtype), index.shape)
+    return lax.min(lax.max(index, lax.full_like(index, 0)), last)
 
 
 def _check_in_range(
@@ -150,9 +154,19 @@ def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
     s.set("index", picked, because=f"data is {data} without axis {at}")
 
 
+def _picked(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    data = shapes[0]
+    if p.axis is None or not -len(data) <= p.axis < len(data):
+        return None
+    at = p.axis % len(data)
+    kept = (1,) if p.keepdims or len(data) == 1 else ()
+    return ((*data[:at], *kept, *data[at + 1 :]),)
+
+
 @register(
-    "pick", "choose_element_0index", infer_shape=_infer_pick_shape, infer_type=dtype_of_first_input
-)
+    "pick", "choose_element_0index", infer_shape=_infer_pick_shape,
+    infer_type=dtype_of_first_input, output_shapes=_picked,
+)  # fmt: skip
 def pick(
     data: Array,
     index: Array,
@@ -174,7 +188,12 @@ def pick(
     chosen = _in_range(index, data.shape[at], mode)
     if chosen.ndim < data.ndim:
         chosen = lax.expand_dims(chosen, (at,))
-    out = jnp.take_along_axis(data, chosen, at, mode="promise_in_bounds")
+    others = tuple([a for a in range(data.ndim) if a != at])
+    out = lax.gather(
+        data, lax.expand_dims(chosen, (data.ndim,)),
+        lax.GatherDimensionNumbers((), (at,), (at,), others, others), (1,) * data.ndim,
+        mode="promise_in_bounds",
+    )  # fmt: skip
     return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
 
 

@@ -14,6 +14,7 @@ from ..._support.annotations import Raw
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Shape
 from ..schema.inference import (
+    Params,
     dtype_or_same,
     normal_axes,
     normal_axis,
@@ -158,8 +159,15 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
     return named(op, name, doc)
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape]:
+    axes = reduced_axes(p.axis, len(shapes[0]), p.exclude)
+    if p.keepdims:
+        return (tuple([1 if a in axes else n for a, n in enumerate(shapes[0])]),)
+    return (tuple([n for a, n in enumerate(shapes[0]) if a not in axes]) or (1,),)
+
+
 for _name, (_aliases, _fn, _equation, _remark) in REDUCTIONS.items():
-    register(_name, *_aliases)(_reduction(_name, _fn, _equation, _remark))
+    register(_name, *_aliases, output_shapes=_output_shapes)(_reduction(_name, _fn, _equation, _remark))
 
 
 @register("norm", infer_type=dtype_or_same("out_dtype"))
