@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from .._support.annotations import Raw, Tree
+from ..errors import MXNetError
 from ..calls.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
 from ..lowering import memoize
 from ..ops import OpDef, Params
@@ -313,15 +314,19 @@ class CallTrace(_Facts):
         references: Sequence[int | LeafKind],
         check: Callable[[], object] = lambda: None,
     ) -> GraphTrace:
-        """Returns the trace with the calls of a graph; calls ``check`` first if it is new."""
+        """Returns the trace with the calls of a graph. Where one does not fit, ``check`` may raise
+        an error that says more."""
         key = (graph, train, *references)
         known = None if self._plans is None else self._plans.get(key)
         if known is not None:
             return known
 
         def find() -> GraphTrace:
-            check()
-            return _walked(self, graph, train, references)
+            try:
+                return _walked(self, graph, train, references)
+            except MXNetError:
+                check()
+                raise
 
         return self.known(key, find)
 

@@ -178,6 +178,8 @@ class CompiledFunction:
     @property
     def serves_any_sizes(self) -> bool | None:
         """True if it is traced for all sizes; None where no sizes have changed yet."""
+        if not self._general:
+            return None
         if any(general.problems for general in self._general.values()):
             return False
         return any(general.is_made for general in self._general.values()) or None
@@ -362,15 +364,16 @@ class CompiledFunction:
     def _plan(self, args: Operands, is_first: bool) -> tuple[InterpretedFunction | None, bool]:
         """Returns the plan of a call, None where it is not interpreted; and whether JAX is known to
         have no program for such arguments."""
+        split = self._first_calls.split(args)
         if not is_first:
-            interpreted = self._first_calls.known(args)
-            if interpreted is not None or not self._first_calls.are_new(args):
+            interpreted = self._first_calls.known(args, split[1])
+            if interpreted is not None or not self._first_calls.are_new(split[1]):
                 return interpreted, False
         host_key = self._settings.host_key
         key = None if host_key is None else host_key(args)
         if not self._first_calls.make_room():
             self.clear()
-        return self._first_calls.first(args, key), True
+        return self._first_calls.first(args, split, key), True
 
     def _run_first(
         self, interpreted: InterpretedFunction | None, args: Operands, into: list[Raw] | None
@@ -397,10 +400,12 @@ class CompiledFunction:
 
     def is_new_to(self, *args: Tree) -> bool:
         """Tells whether calls with other shapes are interpreted, and none with these came."""
-        return self._first_calls is not None and self._first_calls.are_new(args)
+        calls = self._first_calls
+        return calls is not None and bool(calls.counted) and calls.are_new(calls.split(args)[1])
 
     def is_listed(self, *args: Tree) -> bool:
-        return self._first_calls is not None and self._first_calls.is_listed(args)
+        calls = self._first_calls
+        return calls is not None and calls.is_listed(calls.split(args)[1])
 
     # -- compilation ahead -----------------------------------------------------------------------
 

@@ -271,10 +271,9 @@ class FirstCalls:
             raise NotCompiledError
         self.unlisted = True
 
-    def known(self, args: Arrays) -> InterpretedFunction | None:
+    def known(self, args: Arrays, signature: Hashable) -> InterpretedFunction | None:
         """Counts a call and returns its plan; None if JAX is to be called. The call that takes over
         waits for the compiled program."""
-        signature = self._split(args)[1]
         entry = self._entries.get(signature) if signature in self.counted else None
         if entry is None:
             return None
@@ -282,16 +281,18 @@ class FirstCalls:
             self._end(signature)
         return entry.function
 
-    def are_new(self, args: Arrays) -> bool:
+    def are_new(self, signature: Hashable) -> bool:
         """Tells whether these shapes are known to be uncompiled, in a fifth of JAX's time."""
         if self.unlisted or not self.counted or self._interpret() is False:
             return False
-        return not self.is_listed(args)
+        return not self.is_listed(signature)
 
-    def is_listed(self, args: Arrays) -> bool:
-        return self._split(args)[1] in self._entries
+    def is_listed(self, signature: Hashable) -> bool:
+        return signature in self._entries
 
-    def first(self, args: Arrays, host_key: HostKey | None = None) -> InterpretedFunction | None:
+    def first(
+        self, args: Arrays, split: tuple[Arrays, Hashable], host_key: HostKey | None = None
+    ) -> InterpretedFunction | None:
         """Returns the plan of calls with new shapes; None where the program is to run. Traces the
         function, unless its program is on disk. With a ``host_key`` a plan quicker than the call of
         a compiled program becomes one of the ``host_plans``, and is not counted."""
@@ -300,15 +301,16 @@ class FirstCalls:
             self.unlisted = True
             return None
         with self._lock:  # several threads trace once
-            return self._first(args, interpret, host_key)
+            return self._first(args, split, interpret, host_key)
 
     def _first(
-        self, args: Arrays, interpret: bool | None, host_key: HostKey | None
-    ) -> InterpretedFunction | None:
-        leaves, signature = self._split(args)
+        self, args: Arrays, split: tuple[Arrays, Hashable], interpret: bool | None,
+        host_key: HostKey | None,
+    ) -> InterpretedFunction | None:  # fmt: skip
+        leaves, signature = split
         entry = self._entries.get(signature)
         if entry is not None and entry.interpret is interpret:
-            return self.known(args)
+            return self.known(args, signature)
         planned, plans = self._planned(args, leaves, interpret)
         entry = Entry(interpret, planned, plans is not None)
         function = entry.function
@@ -325,7 +327,7 @@ class FirstCalls:
     def forget(self, args: Arrays) -> None:
         """Ends the interpretation of calls with such arguments, compiled ahead."""
         self.unlisted = True
-        _, signature = self._split(args)
+        _, signature = self.split(args)
         if signature in self.counted:
             self._end(signature)
 
@@ -452,7 +454,8 @@ class FirstCalls:
 
         return submit(compile)
 
-    def _split(self, args: Arrays) -> tuple[list[Any], Hashable]:
+    def split(self, args: Arrays) -> tuple[list[Any], Hashable]:
+        """Returns the arrays among the arguments, and what calls with the same plan share."""
         static = self._static
         fixed = tuple([args[i] for i in sorted(static) if i < len(args)])
         leaves, structure = jax.tree.flatten(_arrays_of(args, static))
