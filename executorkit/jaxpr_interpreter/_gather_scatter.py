@@ -108,7 +108,7 @@ class Windows:
         for n, axis in enumerate(self._index_map):
             index = indices[..., n]
             # Unsigned 64-bit indices may be beyond int64.
-            clipped = np.clip(index, 0, self._limits[axis]).astype(np.int64)
+            clipped = np.minimum(np.maximum(index, 0), self._limits[axis]).astype(np.int64)
             inside = clipped == index
             if not inside.all():
                 valid = inside if valid is None else valid & inside

@@ -40,6 +40,8 @@ _PRODUCTS = primitives_with(Trait.PRODUCT)
 _VIEWS = primitives_with(Trait.VIEW)
 #: The primitives that evaluate jaxprs: all others look at them.
 _CALLING = frozenset({"cond", "scan", "while"})
+#: The first words of primitives that take long, and compute no products.
+_MOVING = frozenset({"gather", "scatter", "sort", "top_k"})
 #: Sizes with fewer binary digits than this are of one order of magnitude: arrays of so few elements
 #: are neither used again nor divided.
 _SMALL_BITS = 10
@@ -73,7 +75,9 @@ class _Template(NamedTuple):
 class GeneralPlan:
     """The plans of a flat jaxpr whose sizes are expressions of symbols."""
 
-    __slots__ = ("_flat", "_n_shapes", "_params", "_planner", "_shapes", "_templates", "_values")
+    __slots__ = (
+        "_avals", "_flat", "_n_shapes", "_params", "_planner", "_shapes", "_templates", "_values",
+    )  # fmt: skip
 
     def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
         self._flat, runs = in_runs(flat)
@@ -88,6 +92,10 @@ class GeneralPlan:
             i: number(aval.shape) for i, aval in enumerate(flat.avals) if is_symbolic(aval.shape)
         }
         self._n_shapes = len(expressions)
+        #: The values by the number of their shape and their dtype.
+        self._avals: dict[tuple[int, np.dtype], list[int]] = {}
+        for i, n in self._shapes.items():
+            self._avals.setdefault((n, flat.avals[i].dtype), []).append(i)
         #: The parameters that have sizes, by name, of the equations that depend on the sizes.
         self._params: dict[int, dict[str, Any]] = {}
         for n, equation in enumerate(self._flat.equations):
@@ -120,14 +128,13 @@ class GeneralPlan:
         plan, estimate = template.plan, template.seconds
         if not self._params and not self._shapes:
             return plan
-        shapes, avals = self._shapes, self._flat.avals
-        kernels: Kernels = {}
+        shapes, avals, kernels = self._shapes, self._avals_at(evaluated), {}
 
         def n_bytes(i: int) -> int:
             return counts[shapes[i]] * avals[i].dtype.itemsize if i in shapes else avals[i].nbytes
 
         steps = plan.steps.copy()
-        call_of = partial(self._call_at, evaluated, values)
+        call_of = partial(self._call_at, evaluated, values, avals)
         for k, n in template.varying:
             if n < 0:
                 shape = evaluated[shapes[self._planner.output_of(~n)]]
@@ -141,8 +148,7 @@ class GeneralPlan:
                 return self._template(evaluated, values, key).plan
             steps[k] = step
         results = [
-            r._replace(aval=self._aval_at(evaluated, r.position)) if r.position in shapes else r
-            for r in plan.results
+            r._replace(aval=avals[r.position]) if r.position in shapes else r for r in plan.results
         ]
         estimate += sum(map(mul, template.rates, counts))
         return replace(plan, steps=steps, results=results, estimate=estimate)
@@ -151,9 +157,9 @@ class GeneralPlan:
         self, evaluated: Sequence[Any], values: Sequence[int], orders: Sequence[int]
     ) -> _Template:
         shapes = self._shapes
-        avals = [self._aval_at(evaluated, i) for i in range(len(self._flat.avals))]
+        avals = self._avals_at(evaluated)
         growth = {i: 2 ** orders[n] / max(avals[i].size, 1) for i, n in shapes.items()}
-        call_of = partial(self._call_at, evaluated, values)
+        call_of = partial(self._call_at, evaluated, values, avals)
         rows = self._planner.rows(avals, call_of, growth)
         seconds, rates = 0.0, [0.0] * self._n_shapes
         varying: list[tuple[int, int]] = []
@@ -169,22 +175,25 @@ class GeneralPlan:
                 rates[n] += scaled / max(avals[row.largest].size, 1)
         return _Template(self._planner.plan(avals, rows), varying, seconds, rates)
 
-    def _aval_at(self, evaluated: Sequence[Any], i: int) -> Aval:
-        aval, n = self._flat.avals[i], self._shapes.get(i)
-        return aval if n is None else Aval(evaluated[n], aval.dtype)
+    def _avals_at(self, evaluated: Sequence[Any]) -> list[Aval]:
+        avals = self._flat.avals.copy()
+        for (n, dtype), numbers in self._avals.items():
+            aval = Aval(evaluated[n], dtype)
+            for i in numbers:
+                avals[i] = aval
+        return avals
 
-    def _call_at(self, evaluated: Sequence[Any], values: Sequence[int], n: int) -> Call:
+    def _call_at(
+        self, evaluated: Sequence[Any], values: Sequence[int], avals: Sequence[Aval], n: int
+    ) -> Call:
         equation, varying = self._flat.equations[n], self._params.get(n)
         params = equation.call.params
         if varying:
             params = {**params}
             for name, x in varying.items():
                 params[name] = evaluated[x] if isinstance(x, int) else _at(x, values)
-        ins, outs = [
-            tuple([self._aval_at(evaluated, i) for i in x])
-            for x in (equation.inputs, equation.outputs)
-        ]
-        return Call(equation.call.name, params, ins, outs)
+        ins = tuple([avals[i] for i in equation.inputs])
+        return Call(equation.call.name, params, ins, tuple([avals[i] for i in equation.outputs]))
 
 
 def _general(param: Any, sizes: SymbolicSizes) -> Any:
@@ -402,9 +411,12 @@ class _Planner:
             seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE
         else:
             seconds = max(seconds, sizes[largest] * self._weights[n])
-        factor = max([growth.get(i, 1.0) for i in values])
-        is_large = known is None and sizes[largest] * factor >= _SMALLEST_LARGE
-        is_large = is_large and _has_large_product(rule, call, factor**1.5)
+        factor = growth.get(largest, 1.0)
+        is_large = known is None and name.partition("-")[0] not in _MOVING
+        is_large = is_large and sizes[largest] * factor >= _SMALLEST_LARGE
+        if name in _PRODUCTS:
+            factor = math.sqrt(math.prod([growth.get(i, 1.0) for i in values]))
+        is_large = is_large and _has_large_product(rule, call, factor)
         return _PlannedEquation(
             step, (), CALL_SECONDS + seconds, is_large, is_bound, varying, largest
         )

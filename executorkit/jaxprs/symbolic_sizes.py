@@ -20,6 +20,8 @@ from ..jax_internals import SIZE_FUNCTIONS, DecidingScope
 
 #: Maximum number of traces with symbols: for further axes, and for parts of their ranges.
 _MAX_TRACES = 8
+#: Maximum number of young objects that wait for the collector.
+_MAX_YOUNG = 2000
 
 Made = TypeVar("Made")
 #: A size: a number, or an expression of symbols.
@@ -79,11 +81,16 @@ class SymbolicSizes(NamedTuple):
 
     def test(self) -> Callable[..., bool]:
         """Returns a function of the symbols' values that tells whether the same is decided."""
-        return self._evaluated(" and ".join(self.conditions) or "True", {})
+        conditions = self.conditions
+        return self._evaluated(" and ".join(conditions), {}) if conditions else _holds
 
     def _evaluated(self, text: str, constants: dict[str, Any]) -> Any:
         names = ", ".join([f"s{i}" for i in range(len(self.axes))])
         return eval(f"lambda {names}: {text}", {**SIZE_FUNCTIONS, **constants})
+
+
+def _holds(*values: int) -> bool:
+    return True
 
 
 # Traces for the same sizes share symbols, for which JAX has cached its traces of small functions,
@@ -167,8 +174,10 @@ class ForAnySizes(Generic[Made]):
             return None
         finally:
             # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
-            # which hold the arrays of all callers. They are young: the collector was paused.
-            gc.collect(0)
+            # which hold the arrays of all callers. They are young: the collector was paused. After
+            # a few rules alone it runs by itself.
+            if gc.get_count()[0] > _MAX_YOUNG:
+                gc.collect(0)
         self._samples = samples
         evaluate, test = symbolic.function(symbolic.sizes), symbolic.test()
         others = [part for part in self._parts if part.shared == axes]
