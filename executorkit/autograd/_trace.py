@@ -19,8 +19,8 @@ import jax
 import numpy as np
 
 from .._support.annotations import Raw, Tree
-from ..errors import MXNetError
 from ..calls.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
+from ..errors import MXNetError
 from ..lowering import memoize
 from ..ops import OpDef, Params
 

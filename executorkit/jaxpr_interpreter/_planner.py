@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,15 +39,15 @@ _PRODUCTS = primitives_with(Trait.PRODUCT)
 _VIEWS = primitives_with(Trait.VIEW)
 #: The primitives that evaluate jaxprs: all others look at them.
 _CALLING = frozenset({"cond", "scan", "while"})
-#: The first words of primitives that take long, and compute no products.
-_MOVING = frozenset({"gather", "scatter", "sort", "top_k"})
-#: Sizes with fewer binary digits than this are of one order of magnitude: arrays of so few elements
-#: are neither used again nor divided.
+#: Arrays of fewer elements than these binary digits can count are neither used again nor divided.
 _SMALL_BITS = 10
 #: Maximum number of orders of magnitude with a plan of their own.
 _MAX_TEMPLATES = 32
 #: Kernels by the kinds of equations, with their calls.
-Kernels = dict[int, tuple[Kernel | None, Call]]
+_Kernels = dict[int, tuple[Kernel | None, Call]]
+#: The positions of the steps that depend on sizes, with the numbers of their equations, or ``~k``
+#: for run k in blocks.
+_Varying = list[tuple[int, int]]
 
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr | Plan) -> Plan:
@@ -56,28 +55,13 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr | Plan) -> Plan:
         return jaxpr
     flat, runs = in_runs(jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr))
     calls = [equation.call for equation in flat.equations]
-    planner = _Planner(flat, runs, range(len(calls)))
-    return planner.plan(flat.avals, planner.rows(flat.avals, calls.__getitem__, {}))
-
-
-class _Template(NamedTuple):
-    """A plan for sizes of one order of magnitude."""
-
-    plan: Plan
-    #: The positions of steps that depend on the sizes, with their equations' numbers, or ``~k`` for
-    #: run k in blocks.
-    varying: list[tuple[int, int]]
-    #: Estimated seconds of everything else, and by element of each shape.
-    seconds: float
-    rates: list[float]
+    return _Planner(flat, runs, range(len(calls))).plan(flat.avals, calls.__getitem__)[0]
 
 
 class GeneralPlan:
     """The plans of a flat jaxpr whose sizes are expressions of symbols."""
 
-    __slots__ = (
-        "_avals", "_flat", "_n_shapes", "_params", "_planner", "_shapes", "_templates", "_values",
-    )  # fmt: skip
+    __slots__ = ("_avals", "_flat", "_params", "_planner", "_templates", "_values")
 
     def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
         self._flat, runs = in_runs(flat)
@@ -86,16 +70,13 @@ class GeneralPlan:
         def number(expression: object) -> int:
             return expressions.setdefault(expression, len(expressions))
 
-        #: By the number of a value, the number of its shape among the evaluated expressions, whose
-        #: first ones they are.
-        self._shapes = {
-            i: number(aval.shape) for i, aval in enumerate(flat.avals) if is_symbolic(aval.shape)
-        }
-        self._n_shapes = len(expressions)
-        #: The values by the number of their shape and their dtype.
+        #: The values with sizes, by the number of their shape among the evaluated expressions and
+        #: their dtype.
         self._avals: dict[tuple[int, np.dtype], list[int]] = {}
-        for i, n in self._shapes.items():
-            self._avals.setdefault((n, flat.avals[i].dtype), []).append(i)
+        for i, aval in enumerate(flat.avals):
+            if is_symbolic(aval.shape):
+                self._avals.setdefault((number(aval.shape), aval.dtype), []).append(i)
+        varied = {i for numbers in self._avals.values() for i in numbers}
         #: The parameters that have sizes, by name, of the equations that depend on the sizes.
         self._params: dict[int, dict[str, Any]] = {}
         for n, equation in enumerate(self._flat.equations):
@@ -107,81 +88,49 @@ class GeneralPlan:
                         varying[name] = _general(x, sizes)
                 elif is_symbolic(x):
                     varying[name] = number(x)
-            if varying or not self._shapes.keys().isdisjoint((*equation.inputs, *equation.outputs)):
+            if varying or not varied.isdisjoint((*equation.inputs, *equation.outputs)):
                 self._params[n] = varying
         self._values = sizes.function(list(expressions))
         self._planner = _Planner(self._flat, runs, self._params, _kinds(self._flat, self._params))
-        #: By the orders of magnitude of all shapes, which decide what the planner chooses.
-        self._templates: dict[tuple[int, ...], _Template] = {}
+        #: Plans by the orders of magnitude of all arrays, from which all that the planner chooses
+        #: follows, but the steps that vary.
+        self._templates: dict[tuple[int, ...], tuple[Plan, _Varying]] = {}
 
     def at(self, values: Sequence[int]) -> Plan:
         """Returns the plan for these values of the symbols."""
         evaluated = self._values(*values)
-        counts = [math.prod(shape) for shape in evaluated[: self._n_shapes]]
-        key = tuple([max(count.bit_length(), _SMALL_BITS) for count in counts])
-        template = self._templates.get(key)
-        if template is None:
-            if len(self._templates) >= _MAX_TEMPLATES:
-                self._templates.clear()
-            template = self._templates[key] = self._template(evaluated, values, key)
-            return template.plan
-        plan, estimate = template.plan, template.seconds
-        if not self._params and not self._shapes:
-            return plan
-        shapes, avals, kernels = self._shapes, self._avals_at(evaluated), {}
-
-        def n_bytes(i: int) -> int:
-            return counts[shapes[i]] * avals[i].dtype.itemsize if i in shapes else avals[i].nbytes
-
-        steps = plan.steps.copy()
-        call_of = partial(self._call_at, evaluated, values, avals)
-        for k, n in template.varying:
-            if n < 0:
-                shape = evaluated[shapes[self._planner.output_of(~n)]]
-                steps[k] = self._planner.in_blocks(~n, shape, n_bytes)[0]
-                continue
-            step = self._planner.step(n, n_bytes, call_of, kernels)[0]
-            nested = None if step is None else step.kernel
-            if isinstance(nested, NestedKernel):
-                estimate += nested.estimate
-            if step is None or (isinstance(nested, NestedKernel) and nested.uncovered):
-                return self._template(evaluated, values, key).plan
-            steps[k] = step
-        results = [
-            r._replace(aval=avals[r.position]) if r.position in shapes else r for r in plan.results
-        ]
-        estimate += sum(map(mul, template.rates, counts))
-        return replace(plan, steps=steps, results=results, estimate=estimate)
-
-    def _template(
-        self, evaluated: Sequence[Any], values: Sequence[int], orders: Sequence[int]
-    ) -> _Template:
-        shapes = self._shapes
-        avals = self._avals_at(evaluated)
-        growth = {i: 2 ** orders[n] / max(avals[i].size, 1) for i, n in shapes.items()}
-        call_of = partial(self._call_at, evaluated, values, avals)
-        rows = self._planner.rows(avals, call_of, growth)
-        seconds, rates = 0.0, [0.0] * self._n_shapes
-        varying: list[tuple[int, int]] = []
-        for k, row in enumerate([row for row in rows if row.step is not None]):
-            if row.varying is not None:
-                varying.append((k, row.varying))
-            if row.varying is not None and isinstance(row.step.kernel, NestedKernel):
-                continue
-            n = shapes.get(row.largest)
-            scaled = 0.0 if n is None else row.seconds - CALL_SECONDS
-            seconds += row.seconds - scaled
-            if n is not None:
-                rates[n] += scaled / max(avals[row.largest].size, 1)
-        return _Template(self._planner.plan(avals, rows), varying, seconds, rates)
-
-    def _avals_at(self, evaluated: Sequence[Any]) -> list[Aval]:
-        avals = self._flat.avals.copy()
+        avals, orders = self._flat.avals.copy(), []
         for (n, dtype), numbers in self._avals.items():
             aval = Aval(evaluated[n], dtype)
+            orders.append(max(aval.size.bit_length(), _SMALL_BITS))
             for i in numbers:
                 avals[i] = aval
-        return avals
+        call_of = partial(self._call_at, evaluated, values, avals)
+        template = self._templates.get(tuple(orders))
+        kernels: _Kernels = {}
+        if template is None:
+            planned, varying = self._planner.plan(avals, call_of)
+            is_large = planned.large_products or max(orders, default=0) > _SMALL_BITS
+            planned = replace(planned, large_products=is_large)
+            if len(self._templates) >= _MAX_TEMPLATES:
+                self._templates.clear()
+            self._templates[tuple(orders)] = planned, varying
+            return planned
+        if not orders and not self._params:
+            return template[0]
+        steps, estimate = template[0].steps.copy(), template[0].estimate
+        for k, n in template[1]:
+            if n < 0:
+                steps[k] = self._planner.in_blocks(~n, avals)[0]
+                continue
+            old, (step, _) = steps[k].kernel, self._planner.step(n, avals, call_of, kernels)
+            if step is None or (isinstance(step.kernel, NestedKernel) and step.kernel.uncovered):
+                return self._planner.plan(avals, call_of)[0]
+            if isinstance(step.kernel, NestedKernel) and isinstance(old, NestedKernel):
+                estimate += step.kernel.estimate - old.estimate
+            steps[k] = step
+        results = [r._replace(aval=avals[r.position]) for r in template[0].results]
+        return replace(template[0], steps=steps, results=results, estimate=estimate)
 
     def _call_at(
         self, evaluated: Sequence[Any], values: Sequence[int], avals: Sequence[Aval], n: int
@@ -226,10 +175,7 @@ class _PlannedEquation(NamedTuple):
     is_large: bool = False
     #: True if it serves arrays of its own shapes alone: it writes into them, or divides them.
     is_bound: bool = False
-    #: The number of the equation, or ``~k`` for run k in blocks, if the step depends on the sizes.
     varying: int | None = None
-    #: The value that the work grows with.
-    largest: int = -1
 
 
 class _Planner:
@@ -277,41 +223,31 @@ class _Planner:
         overwriting = _overwriting(kernel, equation, equation.call, reusable)
         return step, None if overwriting is kernel else step._replace(kernel=overwriting)
 
-    def rows(
-        self, avals: Sequence[Aval], call_of: Callable[[int], Call], growth: Mapping[int, float]
-    ) -> list[_PlannedEquation]:
-        """Returns the steps for values of these shapes; ``call_of`` gives an equation's call.
-        ``growth`` is the factor by which values may be larger."""
-        flat = self._flat
-        sizes = [math.prod(aval.shape) for aval in avals]
-        n_bytes = [size * aval.dtype.itemsize for size, aval in zip(sizes, avals, strict=True)]
+    def plan(self, avals: Sequence[Aval], call_of: Callable[[int], Call]) -> tuple[Plan, _Varying]:
+        """Returns the plan for values of these shapes; ``call_of`` gives an equation's call."""
+        flat, results = self._flat, self._results
         planned: list[_PlannedEquation] = []
-        kernels: Kernels = {}
+        kernels: _Kernels = {}
         for k, run in enumerate(self._runs):
             rows = self._fixed.get(k)
             if rows is None:
-                if run.is_elementwise and sizes[out := self.output_of(k)] >= LEAST_DIVIDED:
-                    step, seconds = self.in_blocks(k, avals[out].shape, n_bytes.__getitem__)
-                    rows = [_PlannedEquation(step, (), seconds, False, True, ~k, out)]
+                out = flat.equations[run.numbers[0]].outputs
+                if run.is_elementwise and avals[out[0]].size >= LEAST_DIVIDED:
+                    step, seconds = self.in_blocks(k, avals)
+                    rows = [_PlannedEquation(step, (), seconds, is_bound=True, varying=~k)]
                 else:
-                    rows = [
-                        self._planned(n, sizes, n_bytes, call_of, kernels, growth)
-                        for n in run.numbers
-                    ]
+                    rows = [self._planned(n, avals, call_of, kernels) for n in run.numbers]
                 if self._varying.isdisjoint(run.numbers):
                     rows = self._fixed[k] = [row._replace(varying=None) for row in rows]
             planned += rows
-        return planned
-
-    def plan(self, avals: Sequence[Aval], planned: Sequence[_PlannedEquation]) -> Plan:
-        flat, results = self._flat, self._results
         constants: list[Any] = [None] * len(avals)
         for i, x in flat.constants.items():
             constants[i] = x
         uncovered = {name for row in planned for name in row.uncovered}
         is_bound = any(row.is_bound for row in planned)
-        return Plan(
-            steps=[row.step for row in planned if row.step is not None],
+        with_steps = [row for row in planned if row.step is not None]
+        made = Plan(
+            steps=[row.step for row in with_steps if row.step is not None],
             inputs=[PlanInput(i, None if key else avals[i].dtype) for i, key in flat.arguments],
             results=[
                 PlanResult(i, avals[i], i in self._owned and i not in results[:n], is_key)
@@ -323,21 +259,17 @@ class _Planner:
             large_products=any(row.is_large for row in planned),
             any_shape=bool(results) and not is_bound and self._is_elementwise,
         )
+        return made, [(k, x.varying) for k, x in enumerate(with_steps) if x.varying is not None]
 
-    def output_of(self, k: int) -> int:
-        """Returns the number of the first result of run k."""
-        return self._flat.equations[self._runs[k].numbers[0]].outputs[0]
-
-    def in_blocks(
-        self, k: int, shape: tuple[int, ...], n_bytes: Callable[[int], int]
-    ) -> tuple[PlanStep, float]:
+    def in_blocks(self, k: int, avals: Sequence[Aval]) -> tuple[PlanStep, float]:
         """Returns the step of run k in blocks, and its estimated seconds."""
         numbers = self._runs[k].numbers
         if k not in self._blocks:
             self._blocks[k] = self._blocks_of(numbers)
         blocks, step = self._blocks[k]
+        shape = avals[blocks.outputs[0]].shape
         work = math.prod(shape) * sum([self._weights[n] for n in numbers])
-        passing = sum(map(n_bytes, (*step.ins, *blocks.outputs))) / BYTE_RATE
+        passing = sum([avals[i].nbytes for i in (*step.ins, *blocks.outputs)]) / BYTE_RATE
         step = step._replace(kernel=partial(blocks.compute, shape, int(work * FLOP_RATE / 2)))
         return step, CALL_SECONDS + max(work, passing)
 
@@ -358,11 +290,10 @@ class _Planner:
         return blocks, PlanStep(blocks.compute, blocks.inputs, blocks.outputs, tuple(dead))
 
     def step(
-        self, n: int, n_bytes: Callable[[int], int], call_of: Callable[[int], Call],
-        kernels: Kernels,
-    ) -> tuple[PlanStep | None, Call]:  # fmt: skip
-        """Returns the step of an equation whose kernel depends on its call, None without one;
-        ``kernels`` has those of other equations of the plan."""
+        self, n: int, avals: Sequence[Aval], call_of: Callable[[int], Call], kernels: _Kernels
+    ) -> tuple[PlanStep | None, Call]:
+        """Returns the step of an equation whose kernel depends on its call, None without one, and
+        the call; ``kernels`` has those of other equations of the plan."""
         equation, rule = self._flat.equations[n], self._rules[n]
         assert rule is not None
         kind = self._kinds.get(n, ~n)
@@ -373,16 +304,15 @@ class _Planner:
         if kernel is None:
             return None, call
         outs, candidates = equation.outputs, self._reusable[n]
-        if candidates and n_bytes(outs[0]) >= REUSE_BYTES:
-            reusable = [i for i, owner in candidates if n_bytes(i) == n_bytes(owner)]
+        if candidates and avals[outs[0]].nbytes >= REUSE_BYTES:
+            reusable = [i for i, owner in candidates if avals[i].nbytes == avals[owner].nbytes]
             kernel = _overwriting(kernel, equation, call, reusable)
         out = outs if equation.several else outs[0]
         return PlanStep(kernel, equation.inputs, out, self._dead[n]), call
 
     def _planned(
-        self, n: int, sizes: Sequence[int], n_bytes: Sequence[int],
-        call_of: Callable[[int], Call], kernels: Kernels, growth: Mapping[int, float],
-    ) -> _PlannedEquation:  # fmt: skip
+        self, n: int, avals: Sequence[Aval], call_of: Callable[[int], Call], kernels: _Kernels
+    ) -> _PlannedEquation:
         equation, rule = self._flat.equations[n], self._rules[n]
         name, ins, outs = equation.call.name, equation.inputs, equation.outputs
         if rule is None:
@@ -390,11 +320,11 @@ class _Planner:
         known, is_bound, varying = self._steps[n], False, None
         if known is not None:
             call, (step, writing) = equation.call, known
-            if writing is not None and n_bytes[outs[0]] >= REUSE_BYTES:
+            if writing is not None and avals[outs[0]].nbytes >= REUSE_BYTES:
                 step, is_bound = writing, True
         else:
             varying = n
-            step, call = self.step(n, n_bytes.__getitem__, call_of, kernels)
+            step, call = self.step(n, avals, call_of, kernels)
             if step is None:
                 return _PlannedEquation(None, (name,))
             nested = step.kernel
@@ -404,22 +334,16 @@ class _Planner:
             return _PlannedEquation(step, (), CALL_SECONDS, varying=varying)
         # Of the array that is gathered from or scattered to, a part alone is looked at.
         values = (*ins[name == "gather" :], *outs)
-        moved = sum([n_bytes[i] for i in values])
-        largest = max(ins[1:] if name.startswith("scatter") else values, key=sizes.__getitem__)
+        moved = sum([avals[i].nbytes for i in values])
+        sized = ins[1:] if name.startswith("scatter") else values
+        largest = max([avals[i].size for i in sized])
         seconds = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
         if name in _PRODUCTS:
             seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE
         else:
-            seconds = max(seconds, sizes[largest] * self._weights[n])
-        factor = growth.get(largest, 1.0)
-        is_large = known is None and name.partition("-")[0] not in _MOVING
-        is_large = is_large and sizes[largest] * factor >= _SMALLEST_LARGE
-        if name in _PRODUCTS:
-            factor = math.sqrt(math.prod([growth.get(i, 1.0) for i in values]))
-        is_large = is_large and _has_large_product(rule, call, factor)
-        return _PlannedEquation(
-            step, (), CALL_SECONDS + seconds, is_large, is_bound, varying, largest
-        )
+            seconds = max(seconds, largest * self._weights[n])
+        is_large = known is None and largest >= _SMALLEST_LARGE and _has_large_product(rule, call)
+        return _PlannedEquation(step, (), CALL_SECONDS + seconds, is_large, is_bound, varying)
 
 
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
@@ -466,16 +390,16 @@ def _element_seconds(equation: Equation, rule: KernelRule) -> float:
     return rule.weight * (SMALL_FLOAT_FACTOR if small else 1.0) * ELEMENT_SECONDS
 
 
-def _has_large_product(rule: KernelRule, call: Call, growth: float) -> bool:
+def _has_large_product(rule: KernelRule, call: Call) -> bool:
     if call.name not in _PRODUCTS:
-        size = max([x.size for x in call.ins], default=0) * growth
+        size = max([x.size for x in call.ins], default=0)
         return (size**1.5 if rule.weight >= FUNCTION_WEIGHT else size) >= LARGE_PRODUCT
     multiplications = flops(call.name, call.params, call.ins, call.outs) / 2
     # Both operands have more elements than the terms of one sum.
     terms = multiplications / max(call.outs[0].size, 1)
     of_matrices = call.name == "dot_general" and all(x.size > terms for x in call.ins)
     is_batched = of_matrices and any(call.params["dimension_numbers"][1])
-    return multiplications * growth >= (
+    return multiplications >= (
         LARGE_MATRIX_PRODUCT if of_matrices and not is_batched else LARGE_PRODUCT
     )
 

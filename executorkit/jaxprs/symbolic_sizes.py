@@ -81,16 +81,11 @@ class SymbolicSizes(NamedTuple):
 
     def test(self) -> Callable[..., bool]:
         """Returns a function of the symbols' values that tells whether the same is decided."""
-        conditions = self.conditions
-        return self._evaluated(" and ".join(conditions), {}) if conditions else _holds
+        return self._evaluated(" and ".join(self.conditions) or "True", {})
 
     def _evaluated(self, text: str, constants: dict[str, Any]) -> Any:
         names = ", ".join([f"s{i}" for i in range(len(self.axes))])
         return eval(f"lambda {names}: {text}", {**SIZE_FUNCTIONS, **constants})
-
-
-def _holds(*values: int) -> bool:
-    return True
 
 
 # Traces for the same sizes share symbols, for which JAX has cached its traces of small functions,
@@ -175,7 +170,7 @@ class ForAnySizes(Generic[Made]):
         finally:
             # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
             # which hold the arrays of all callers. They are young: the collector was paused. After
-            # a few rules alone it runs by itself.
+            # a few rules it runs by itself.
             if gc.get_count()[0] > _MAX_YOUNG:
                 gc.collect(0)
         self._samples = samples

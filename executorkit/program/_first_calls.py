@@ -300,29 +300,23 @@ class FirstCalls:
         if interpret is False:
             self.unlisted = True
             return None
-        with self._lock:  # several threads trace once
-            return self._first(args, split, interpret, host_key)
-
-    def _first(
-        self, args: Arrays, split: tuple[Arrays, Hashable], interpret: bool | None,
-        host_key: HostKey | None,
-    ) -> InterpretedFunction | None:  # fmt: skip
         leaves, signature = split
-        entry = self._entries.get(signature)
-        if entry is not None and entry.interpret is interpret:
-            return self.known(args, signature)
-        planned, plans = self._planned(args, leaves, interpret)
-        entry = Entry(interpret, planned, plans is not None)
-        function = entry.function
-        stays = function is not None and function.estimate <= _STAYING_SECONDS
-        if function is not None and stays and host_key is not None:
-            self.host_plans.add(host_key, function.plan, plans)
+        with self._lock:  # several threads trace once
+            entry = self._entries.get(signature)
+            if entry is not None and entry.interpret is interpret:
+                return self.known(args, signature)
+            planned, plans = self._planned(args, leaves, interpret)
+            entry = Entry(interpret, planned, plans is not None)
+            function = entry.function
+            stays = function is not None and function.estimate <= _STAYING_SECONDS
+            if function is not None and stays and host_key is not None:
+                self.host_plans.add(host_key, function.plan, plans)
+                return function
+            self._entries[signature] = entry
+            if function is not None:
+                entry.next_call(partial(self._submit, args))
+                self.counted.add(signature)
             return function
-        self._entries[signature] = entry
-        if function is not None:
-            entry.next_call(partial(self._submit, args))
-            self.counted.add(signature)
-        return function
 
     def forget(self, args: Arrays) -> None:
         """Ends the interpretation of calls with such arguments, compiled ahead."""

@@ -155,17 +155,15 @@ def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _picked(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
-    data = shapes[0]
-    if p.axis is None or not -len(data) <= p.axis < len(data):
+    if p.axis is None:
         return None
-    at = p.axis % len(data)
-    kept = (1,) if p.keepdims or len(data) == 1 else ()
-    return ((*data[:at], *kept, *data[at + 1 :]),)
+    data, at = shapes[0], normal_axis(p.axis, len(shapes[0]))
+    return ((*data[:at], *((1,) if p.keepdims or len(data) == 1 else ()), *data[at + 1 :]),)
 
 
 @register(
-    "pick", "choose_element_0index", infer_shape=_infer_pick_shape,
-    infer_type=dtype_of_first_input, output_shapes=_picked,
+    "pick", "choose_element_0index", infer_shape=_infer_pick_shape, output_shapes=_picked,
+    infer_type=dtype_of_first_input,
 )  # fmt: skip
 def pick(
     data: Array,
@@ -189,11 +187,9 @@ def pick(
     if chosen.ndim < data.ndim:
         chosen = lax.expand_dims(chosen, (at,))
     others = tuple([a for a in range(data.ndim) if a != at])
-    out = lax.gather(
-        data, lax.expand_dims(chosen, (data.ndim,)),
-        lax.GatherDimensionNumbers((), (at,), (at,), others, others), (1,) * data.ndim,
-        mode="promise_in_bounds",
-    )  # fmt: skip
+    numbers = lax.GatherDimensionNumbers((), (at,), (at,), others, others)
+    index, sizes = lax.expand_dims(chosen, (data.ndim,)), (1,) * data.ndim
+    out = lax.gather(data, index, numbers, sizes, mode="promise_in_bounds")
     return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
 
 

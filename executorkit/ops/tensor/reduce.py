@@ -160,14 +160,13 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
 
 
 def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape]:
-    axes = reduced_axes(p.axis, len(shapes[0]), p.exclude)
-    if p.keepdims:
-        return (tuple([1 if a in axes else n for a, n in enumerate(shapes[0])]),)
-    return (tuple([n for a, n in enumerate(shapes[0]) if a not in axes]) or (1,),)
+    axes, kept = reduced_axes(p.axis, len(shapes[0]), p.exclude), (1,) if p.keepdims else ()
+    sizes = sum([kept if a in axes else (n,) for a, n in enumerate(shapes[0])], ())
+    return (sizes if sizes or p.keepdims else (1,),)
 
 
-for _name, (_aliases, _fn, _equation, _remark) in REDUCTIONS.items():
-    register(_name, *_aliases, output_shapes=_output_shapes)(_reduction(_name, _fn, _equation, _remark))
+for _name, (_aliases, *_texts) in REDUCTIONS.items():
+    register(_name, *_aliases, output_shapes=_output_shapes)(_reduction(_name, *_texts))
 
 
 @register("norm", infer_type=dtype_or_same("out_dtype"))
