@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
+from jax._src.ad_util import Zero
 
 # These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
 # Pallas with it.
@@ -231,26 +232,26 @@ _decide_comparisons()
 
 
 def _linearize_directly(primitive: Primitive) -> None:
-    """Has JAX compute tangents of a primitive by its rule, where it would trace a jaxpr of the rule
-    and evaluate that. For rules that compute nothing but tangents: other values would not be kept
-    for backward, but computed there."""
-    jvp = ad.primitive_jvps[primitive]
-    kind = getattr(jvp, "func", None)
+    """Has JAX compute the tangents of a primitive by its rule, where it would trace a jaxpr of the
+    rule and evaluate that. Only for rules that compute nothing but tangents: what else they compute
+    would not be kept for backward."""
+    jvp: Any = ad.primitive_jvps[primitive]
 
     def linearize(is_vjp: bool, nonzeros: Sequence[bool], *primals: Any, **params: Any) -> Any:
-        is_plain = all(jax.dtypes.issubdtype(x.dtype, np.floating) for x in primals)
-        if not is_plain or (primitive is jax.lax.div_p and nonzeros[1]):
+        floating = [jax.numpy.issubdtype(x.dtype, np.floating) for x in primals]
+        if not all(floating) or (primitive is jax.lax.div_p and nonzeros[1]):
             return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *primals, **params)
         out = primitive.bind(*primals, **params)
 
         def tangent(_: object, *tangents: Any) -> Any:
+            kind = getattr(jvp, "func", None)
             if kind is ad.linear_jvp:
                 return primitive.bind(*map(ad.instantiate_zeros, tangents), **params)
             if kind not in (ad.standard_jvp, ad.standard_jvp2):
                 return jvp(primals, tangents, **params)[1]
             values = primals if kind is ad.standard_jvp else (out, *primals)
             pairs = zip(jvp.args[0], tangents, strict=True)
-            terms = [r(t, *values, **params) for r, t in pairs if not isinstance(t, ad.Zero)]
+            terms = [r(t, *values, **params) for r, t in pairs if not isinstance(t, Zero)]
             return reduce(ad.add_tangents, terms)
 
         return out, True, (), tangent

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from ..jax_internals import ClosedJaxpr
 from ..jaxprs import SymbolicSizes, Trait, flops, is_symbolic, primitives_with
 from ._elementwise_runs import LEAST_DIVIDED, Blocks, Run, in_runs
-from ._equations import JAXPRS, Equation, FlatJaxpr, flattened, has_hash
+from ._equations import JAXPRS, Equation, FlatJaxpr, flattened
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
 from ._rules import Aval, Call, Kernel, KernelRule, is_small_float
 
@@ -43,8 +43,6 @@ _CALLING = frozenset({"cond", "scan", "while"})
 _SMALL_BITS = 10
 #: Maximum number of orders of magnitude with a plan of their own.
 _MAX_TEMPLATES = 32
-#: Kernels by the kinds of equations, with their calls.
-_Kernels = dict[int, tuple[Kernel | None, Call]]
 #: The positions of the steps that depend on sizes, with the numbers of their equations, or ``~k``
 #: for run k in blocks.
 _Varying = list[tuple[int, int]]
@@ -91,23 +89,32 @@ class GeneralPlan:
             if varying or not varied.isdisjoint((*equation.inputs, *equation.outputs)):
                 self._params[n] = varying
         self._values = sizes.function(list(expressions))
-        self._planner = _Planner(self._flat, runs, self._params, _kinds(self._flat, self._params))
+        self._planner = _Planner(self._flat, runs, self._params)
         #: Plans by the orders of magnitude of all arrays, from which all that the planner chooses
         #: follows, but the steps that vary.
         self._templates: dict[tuple[int, ...], tuple[Plan, _Varying]] = {}
 
     def at(self, values: Sequence[int]) -> Plan:
         """Returns the plan for these values of the symbols."""
-        evaluated = self._values(*values)
-        avals, orders = self._flat.avals.copy(), []
+        flat, evaluated = self._flat, self._values(*values)
+        avals, orders = flat.avals.copy(), []
         for (n, dtype), numbers in self._avals.items():
             aval = Aval(evaluated[n], dtype)
             orders.append(max(aval.size.bit_length(), _SMALL_BITS))
             for i in numbers:
                 avals[i] = aval
-        call_of = partial(self._call_at, evaluated, values, avals)
+
+        def call_of(n: int) -> Call:
+            equation, varying = flat.equations[n], self._params.get(n)
+            params = equation.call.params
+            if varying:
+                params = {**params}
+                for name, x in varying.items():
+                    params[name] = evaluated[x] if isinstance(x, int) else _at(x, values)
+            ins, outs = [tuple([avals[i] for i in x]) for x in (equation.inputs, equation.outputs)]
+            return Call(equation.call.name, params, ins, outs)
+
         template = self._templates.get(tuple(orders))
-        kernels: _Kernels = {}
         if template is None:
             planned, varying = self._planner.plan(avals, call_of)
             is_large = planned.large_products or max(orders, default=0) > _SMALL_BITS
@@ -116,14 +123,12 @@ class GeneralPlan:
                 self._templates.clear()
             self._templates[tuple(orders)] = planned, varying
             return planned
-        if not orders and not self._params:
-            return template[0]
         steps, estimate = template[0].steps.copy(), template[0].estimate
         for k, n in template[1]:
             if n < 0:
                 steps[k] = self._planner.in_blocks(~n, avals)[0]
                 continue
-            old, (step, _) = steps[k].kernel, self._planner.step(n, avals, call_of, kernels)
+            old, step = steps[k].kernel, self._planner.step(n, avals, call_of(n))
             if step is None or (isinstance(step.kernel, NestedKernel) and step.kernel.uncovered):
                 return self._planner.plan(avals, call_of)[0]
             if isinstance(step.kernel, NestedKernel) and isinstance(old, NestedKernel):
@@ -131,18 +136,6 @@ class GeneralPlan:
             steps[k] = step
         results = [r._replace(aval=avals[r.position]) for r in template[0].results]
         return replace(template[0], steps=steps, results=results, estimate=estimate)
-
-    def _call_at(
-        self, evaluated: Sequence[Any], values: Sequence[int], avals: Sequence[Aval], n: int
-    ) -> Call:
-        equation, varying = self._flat.equations[n], self._params.get(n)
-        params = equation.call.params
-        if varying:
-            params = {**params}
-            for name, x in varying.items():
-                params[name] = evaluated[x] if isinstance(x, int) else _at(x, values)
-        ins = tuple([avals[i] for i in equation.inputs])
-        return Call(equation.call.name, params, ins, tuple([avals[i] for i in equation.outputs]))
 
 
 def _general(param: Any, sizes: SymbolicSizes) -> Any:
@@ -153,17 +146,6 @@ def _general(param: Any, sizes: SymbolicSizes) -> Any:
 
 def _at(param: Any, values: Sequence[int]) -> Any:
     return tuple([_at(x, values) for x in param]) if isinstance(param, tuple) else param.at(values)
-
-
-def _kinds(flat: FlatJaxpr, numbers: Iterable[int]) -> dict[int, int]:
-    """Returns for equations the first ones whose calls are equal, whatever the sizes are."""
-    first: dict[Hashable, int] = {}
-    calls = [(n, flat.equations[n].call) for n in numbers]
-    return {
-        n: first.setdefault((call.name, *call.params.items(), call.ins, call.outs), n)
-        for n, call in calls
-        if has_hash(call.params)
-    }
 
 
 class _PlannedEquation(NamedTuple):
@@ -179,14 +161,11 @@ class _PlannedEquation(NamedTuple):
 
 
 class _Planner:
-    """Everything that is known of a flat jaxpr before its sizes are: its ``runs``, the numbers of
-    the equations that depend on the sizes (``varying``), and ``kinds`` with the same kernel."""
+    """Everything that is known of a flat jaxpr before its sizes are: its ``runs``, and the numbers
+    of the equations that depend on the sizes (``varying``)."""
 
-    def __init__(
-        self, flat: FlatJaxpr, runs: Sequence[Run], varying: Collection[int],
-        kinds: Mapping[int, int] | None = None,
-    ) -> None:  # fmt: skip
-        self._flat, self._runs, self._kinds = flat, runs, kinds or {}
+    def __init__(self, flat: FlatJaxpr, runs: Sequence[Run], varying: Collection[int]) -> None:
+        self._flat, self._runs = flat, runs
         equations = flat.equations
         self._results = [i for i, _ in flat.results]
         self._dead = _last_uses(equations, set(self._results))
@@ -227,7 +206,6 @@ class _Planner:
         """Returns the plan for values of these shapes; ``call_of`` gives an equation's call."""
         flat, results = self._flat, self._results
         planned: list[_PlannedEquation] = []
-        kernels: _Kernels = {}
         for k, run in enumerate(self._runs):
             rows = self._fixed.get(k)
             if rows is None:
@@ -236,7 +214,7 @@ class _Planner:
                     step, seconds = self.in_blocks(k, avals)
                     rows = [_PlannedEquation(step, (), seconds, is_bound=True, varying=~k)]
                 else:
-                    rows = [self._planned(n, avals, call_of, kernels) for n in run.numbers]
+                    rows = [self._planned(n, avals, call_of) for n in run.numbers]
                 if self._varying.isdisjoint(run.numbers):
                     rows = self._fixed[k] = [row._replace(varying=None) for row in rows]
             planned += rows
@@ -289,29 +267,21 @@ class _Planner:
         dead.intersection_update(blocks.inputs)
         return blocks, PlanStep(blocks.compute, blocks.inputs, blocks.outputs, tuple(dead))
 
-    def step(
-        self, n: int, avals: Sequence[Aval], call_of: Callable[[int], Call], kernels: _Kernels
-    ) -> tuple[PlanStep | None, Call]:
-        """Returns the step of an equation whose kernel depends on its call, None without one, and
-        the call; ``kernels`` has those of other equations of the plan."""
+    def step(self, n: int, avals: Sequence[Aval], call: Call) -> PlanStep | None:
+        """Returns the step of an equation whose kernel depends on its call; None without one."""
         equation, rule = self._flat.equations[n], self._rules[n]
-        assert rule is not None
-        kind = self._kinds.get(n, ~n)
-        if kind not in kernels:
-            call = call_of(n)
-            kernels[kind] = rule.make(call), call
-        kernel, call = kernels[kind]
+        kernel = None if rule is None else rule.make(call)
         if kernel is None:
-            return None, call
+            return None
         outs, candidates = equation.outputs, self._reusable[n]
         if candidates and avals[outs[0]].nbytes >= REUSE_BYTES:
             reusable = [i for i, owner in candidates if avals[i].nbytes == avals[owner].nbytes]
             kernel = _overwriting(kernel, equation, call, reusable)
         out = outs if equation.several else outs[0]
-        return PlanStep(kernel, equation.inputs, out, self._dead[n]), call
+        return PlanStep(kernel, equation.inputs, out, self._dead[n])
 
     def _planned(
-        self, n: int, avals: Sequence[Aval], call_of: Callable[[int], Call], kernels: _Kernels
+        self, n: int, avals: Sequence[Aval], call_of: Callable[[int], Call]
     ) -> _PlannedEquation:
         equation, rule = self._flat.equations[n], self._rules[n]
         name, ins, outs = equation.call.name, equation.inputs, equation.outputs
@@ -323,12 +293,11 @@ class _Planner:
             if writing is not None and avals[outs[0]].nbytes >= REUSE_BYTES:
                 step, is_bound = writing, True
         else:
-            varying = n
-            step, call = self.step(n, avals, call_of, kernels)
+            varying, call = n, call_of(n)
+            step = self.step(n, avals, call)
             if step is None:
                 return _PlannedEquation(None, (name,))
-            nested = step.kernel
-            if isinstance(nested, NestedKernel):
+            if isinstance(nested := step.kernel, NestedKernel):
                 return _PlannedEquation(step, nested.uncovered, nested.estimate, True, False, n)
         if not rule.weight:
             return _PlannedEquation(step, (), CALL_SECONDS, varying=varying)

@@ -20,8 +20,6 @@ from ..jax_internals import SIZE_FUNCTIONS, DecidingScope
 
 #: Maximum number of traces with symbols: for further axes, and for parts of their ranges.
 _MAX_TRACES = 8
-#: Maximum number of young objects that wait for the collector.
-_MAX_YOUNG = 2000
 
 Made = TypeVar("Made")
 #: A size: a number, or an expression of symbols.
@@ -171,7 +169,7 @@ class ForAnySizes(Generic[Made]):
             # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
             # which hold the arrays of all callers. They are young: the collector was paused. After
             # a few rules it runs by itself.
-            if gc.get_count()[0] > _MAX_YOUNG:
+            if gc.get_count()[0] > 2000:
                 gc.collect(0)
         self._samples = samples
         evaluate, test = symbolic.function(symbolic.sizes), symbolic.test()

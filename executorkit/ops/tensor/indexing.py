@@ -48,7 +48,6 @@ def _in_range(indices: Array, size: int, mode: str = "clip") -> Array:
     index = integer_indices(indices)
     if mode == "wrap":
         return jnp.remainder(index, size)
-    # Of primitives: JAX would jit functions for each shape.
     last = lax.broadcast(jnp.asarray(size - 1, index.dtype), index.shape)
     return lax.min(lax.max(index, lax.full_like(index, 0)), last)
 

@@ -165,8 +165,9 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape]:
     return (sizes if sizes or p.keepdims else (1,),)
 
 
-for _name, (_aliases, *_texts) in REDUCTIONS.items():
-    register(_name, *_aliases, output_shapes=_output_shapes)(_reduction(_name, *_texts))
+for _name, (_aliases, _fn, _equation, _remark) in REDUCTIONS.items():
+    _operator = _reduction(_name, _fn, _equation, _remark)
+    register(_name, *_aliases, output_shapes=_output_shapes)(_operator)
 
 
 @register("norm", infer_type=dtype_or_same("out_dtype"))
