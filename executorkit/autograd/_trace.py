@@ -314,7 +314,7 @@ class CallTrace(_Facts):
         references: Sequence[int | LeafKind],
         check: Callable[[], object] = lambda: None,
     ) -> GraphTrace:
-        """Returns the trace with a graph's calls. Where one does not fit, ``check`` may say more."""
+        """Returns the trace with a graph's calls. If one does not fit, ``check`` may say more."""
         key = (graph, train, *references)
         known = None if self._plans is None else self._plans.get(key)
         if known is not None:

@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import io_callback
+from jax._src import pjit
+from jax._src.interpreters import ad
 
-from executorkit.jaxpr_interpreter import Plan, plan
+from executorkit.jaxpr_interpreter import GeneralPlan, Plan, flattened, plan
 from executorkit.jaxpr_interpreter._loops_and_branches import Scan
+from executorkit.jaxprs import SymbolicSizes
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -360,3 +363,46 @@ def test_runs_repeat_bit_for_bit_in_threads():
     for thread in threads:
         thread.join()
     assert len({y.tobytes() for y in results}) == 1
+
+
+def test_plans_of_all_orders_of_magnitude_have_the_numbers_of_fixed_ones():
+    def function(x: Any, w: Any) -> Any:
+        y = jnp.exp(x @ w - lax.reduce_max(x, (1,))[:, None])
+        carry, rows = lax.scan(lambda c, row: (c + row, c * row), w[0], y)
+        return y.sum(0), (y * 2 + 1).T, y[:, ::2] + carry[::2], rows, x.mean()
+
+    w = np.linspace(-1, 1, 400, dtype=np.float32).reshape(20, 20)
+    sizes = SymbolicSizes.of((0, None, None, None), (3, 20, 20, 20))
+    shapes = [jax.ShapeDtypeStruct(s, np.float32) for s in (sizes.sizes[:2], (20, 20))]
+    with jax.enable_x64(True):
+        general = GeneralPlan(flattened(jax.make_jaxpr(function)(*shapes)), sizes)
+    for n in (3, 2, 9, 50, 300, 4, 900, 20_000, 301, 50):
+        x = np.linspace(-1, 1, n * 20, dtype=np.float32).reshape(n, 20)
+        fixed, ours = planned(function, x, w), general.at((n,))
+        assert ours.estimate == pytest.approx(fixed.estimate, rel=0.6)
+        for a, b in zip(ours.run([x, w]), fixed.run([x, w]), strict=True):
+            assert (a.shape, a.tobytes()) == (b.shape, b.tobytes())
+
+
+def test_equal_equations_are_computed_once():
+    steps = planned(lambda x: jnp.exp(x) * 2 + jnp.exp(x), X)
+    assert steps.equations == 3
+    np.testing.assert_allclose(steps.run([X])[0], np.exp(X) * 3, 1e-6)
+
+
+def test_tangents_by_rules_are_those_of_jax(monkeypatch):
+    def function(x: Any, y: Any) -> Any:
+        z = lax.concatenate([x @ y - x, jnp.log(jnp.exp(-x) + 2) / 3], 0)
+        z = lax.pad(z, np.float32(0), [(1, 1, 0), (1, 1, 0)])
+        image = lax.conv(z.reshape(1, 1, 10, 6), y.T[None, None] * 2, (1, 1), "SAME")
+        sums = image.sum(1).squeeze(0)[1:5, 2:] / (1 + y)
+        return sums.sum() * x.astype("float16").sum() * (x[0] / 2).mean()
+
+    def jaxpr() -> str:
+        x = np.ones((4, 4), np.float32)
+        return str(jax.make_jaxpr(lambda *args: jax.grad(function, (0, 1))(*args))(x, x))
+
+    ours = jaxpr()
+    monkeypatch.setattr(ad, "primitive_linearizations", {pjit.jit_p: pjit._pjit_linearize})
+    jax.clear_caches()
+    assert ours == jaxpr()
