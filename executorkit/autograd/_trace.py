@@ -32,7 +32,7 @@ MAX_CONSTANTS = 2
 _MAX_PLANS = 64
 #: Maximum number of states; one more clears the tree, except for the patterns and plans, which the
 #: same calls on arrays of other sizes share. These are cleared after more states in all.
-_MAX_STATES, _MAX_ALL_STATES = 16_384, 65_536
+_MAX_STATES, _MAX_ALL_STATES = 8_192, 65_536
 
 
 class Role(Enum):

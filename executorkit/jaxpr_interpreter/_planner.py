@@ -224,7 +224,7 @@ class _Planner:
         uncovered = {name for row in planned for name in row.uncovered}
         is_bound = any(row.is_bound for row in planned)
         with_steps = [row for row in planned if row.step is not None]
-        made = Plan(
+        complete = Plan(
             steps=[row.step for row in with_steps if row.step is not None],
             inputs=[PlanInput(i, None if key else avals[i].dtype) for i, key in flat.arguments],
             results=[
@@ -237,7 +237,7 @@ class _Planner:
             large_products=any(row.is_large for row in planned),
             any_shape=bool(results) and not is_bound and self._is_elementwise,
         )
-        return made, [(k, x.varying) for k, x in enumerate(with_steps) if x.varying is not None]
+        return complete, [(k, x.varying) for k, x in enumerate(with_steps) if x.varying is not None]
 
     def in_blocks(self, k: int, avals: Sequence[Aval]) -> tuple[PlanStep, float]:
         """Returns the step of run k in blocks, and its estimated seconds."""

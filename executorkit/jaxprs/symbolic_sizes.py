@@ -167,10 +167,8 @@ class ForAnySizes(Generic[Made]):
             return None
         finally:
             # JAX asks symbols for their numbers, and its exceptions form cycles with their frames,
-            # which hold the arrays of all callers. They are young: the collector was paused. After
-            # a few rules it runs by itself.
-            if gc.get_count()[0] > 2000:
-                gc.collect(0)
+            # which hold the arrays of all callers. They are young: the collector was paused.
+            gc.collect(0)
         self._samples = samples
         evaluate, test = symbolic.function(symbolic.sizes), symbolic.test()
         others = [part for part in self._parts if part.shared == axes]
