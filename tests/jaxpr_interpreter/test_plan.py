@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.experimental import io_callback
 from jax._src import pjit
 from jax._src.interpreters import ad
+from jax.experimental import io_callback
 
 from executorkit.jaxpr_interpreter import GeneralPlan, Plan, flattened, plan
 from executorkit.jaxpr_interpreter._loops_and_branches import Scan
