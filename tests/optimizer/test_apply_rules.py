@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import jax
 import numpy as np
 import pytest
 
 import executorkit as mx
 from executorkit.optimizer import apply_cache_info
-from executorkit.optimizer._apply_rules import Sharing
+from executorkit.optimizer._apply_rules import CombinedUpdate, Sharing
+from executorkit.optimizer._rule import StepRule
 
 
 def test_parameters_that_have_differed_stay_apart():
@@ -45,3 +49,19 @@ def test_multipliers_that_change_make_one_more_program():
             optimizer.set_lr_mult(multiplier)
             updater(k, mx.nd.full(alone.shape, 0.5), alone)
         np.testing.assert_array_equal(weight, alone.asnumpy())
+
+
+def test_a_rule_is_traced_once_for_weights_of_one_shape():
+    shapes: list[tuple[int, ...]] = []
+
+    @dataclass(frozen=True)
+    class Descent(StepRule):
+        def step(self, weight, grad, state, lr, wd):
+            shapes.append(weight.shape)
+            return weight - lr * grad, state
+
+    update = CombinedUpdate((Descent(),) * 3, (0, 0, 2), (2, 2, 2))
+    weights = [np.ones(2), np.ones(2), np.ones(3)]
+    new, _ = jax.jit(update)(weights, weights, [None] * 3, np.array([0.5, 0, 0.25, 0]), None)
+    assert [x.tolist() for x in new] == [[0.5, 0.5], [0.5, 0.5], [0.75, 0.75, 0.75]]
+    assert shapes == [(2,), (3,)]

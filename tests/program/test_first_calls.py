@@ -60,8 +60,8 @@ def test_new_shapes_compile_nothing(compilations):
 
 def test_constants_are_not_compiled(compilations):
     zeros = small_jit(lambda: jax.numpy.zeros(3))
-    assert [zeros().sum() for _ in range(3)] == [0, 0, 0]
-    assert "zeros" not in str(compilations)
+    assert [np.asarray(zeros()).tolist() for _ in range(3)] == [[0, 0, 0]] * 3
+    assert compilations == []
 
 
 def test_jax_is_not_asked_for_programs_of_new_shapes():
