@@ -34,21 +34,20 @@ def _dot_general(call: Call) -> Kernel | None:
     left, right = call.ins
     left_free = [i for i in range(len(left.shape)) if i not in left_sum and i not in left_batch]
     right_free = [i for i in range(len(right.shape)) if i not in right_sum and i not in right_batch]
-    batch = [left.shape[i] for i in left_batch]
     terms = math.prod(left.shape[i] for i in left_sum)
     rows = math.prod(left.shape[i] for i in left_free)
     columns = math.prod(right.shape[i] for i in right_free)
-    lead = [math.prod(batch)] if batch else []
     left_order = (*left_batch, *left_free, *left_sum)
     right_order = (*right_batch, *right_sum, *right_free)
-    left_shape, right_shape = (*lead, rows, terms), (*lead, terms, columns)
     shape, dtype = call.shape, call.dtype
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
-    plain = wide == left.dtype == right.dtype == dtype and not batch
-    is_divided = not batch and rows * terms * columns >= MIN_MULTIPLICATIONS
+    plain = wide == left.dtype == right.dtype == dtype and not left_batch
+    is_divided = not left_batch and rows * terms * columns >= MIN_MULTIPLICATIONS
     if plain and not is_divided and len(left.shape) == len(right.shape) == 2 and len(left_sum) == 1:
         return _matrices(left_order != (0, 1), right_order != (0, 1))
     matmul = divided_product if is_divided else np.matmul
+    lead = [math.prod([left.shape[i] for i in left_batch])] if left_batch else []
+    left_shape, right_shape = (*lead, rows, terms), (*lead, terms, columns)
 
     def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         x = x.transpose(left_order).reshape(left_shape).astype(wide, copy=False)

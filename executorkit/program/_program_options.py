@@ -127,6 +127,7 @@ class Options:
             )
 
 
+_shared_options = lru_cache(maxsize=16)(Options)
 _current: ContextVar[Options | None] = ContextVar("executorkit_options", default=None)
 
 
@@ -135,8 +136,9 @@ def current_options() -> Options:
     chosen = _current.get()
     if chosen is not None:
         return chosen
-    mirror = os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
-    return Options(remat="mirror") if mirror else Options()
+    remat = "mirror" if os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0") else None
+    deterministic, winograd = _deterministic_default(), winograd_default()
+    return _shared_options(remat=remat, deterministic=deterministic, winograd=winograd)
 
 
 def interpreter_enabled() -> bool:
