@@ -258,7 +258,7 @@ class CombinedUpdate:
 
 def _is_flattened(rule: Rule, weight: Array, state: State) -> bool:
     same = all(x.shape == weight.shape for x in jax.tree.leaves(state))
-    return weight.ndim > 2 and same and not rule.uses_rng and jax.default_backend() == "cpu"
+    return same and not rule.uses_rng and jax.default_backend() == "cpu"
 
 
 def _flattened(rule: Rule) -> Callable[..., tuple[Array, State]]:

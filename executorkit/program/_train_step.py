@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
+from jax import Array, lax
 
 from .._support.annotations import Function, Key, Operands, Raw, Tree
 
@@ -104,7 +105,7 @@ def make_step(
         outputs, forward_states, new_aux, grads = gradient_function(
             full_args, full_aux, key, heads, accumulated, scale
         )
-        totals = visible = list(grads)
+        totals = visible = [_copied_once(g) if spec.keep_gradients else g for g in grads]
         if reduce is not None:
             targets = [k for update in spec.updates for k in update.targets]
             changed = (*new_aux, *forward_states)
@@ -144,10 +145,20 @@ def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpe
             for k, weight in zip(update.targets, group, strict=True):
                 arguments[argnums[k]] = weight
         grads = backward(residuals.with_arguments(arguments), heads, accumulated)
+        if spec.keep_gradients:
+            grads = tuple(map(_copied_once, grads))
         new = apply_updates(spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams)
         return (*new, ()), _visible(spec, grads)
 
     return step
+
+
+def _copied_once(grad: Array) -> Array:
+    # Convolutions have the gradients of their weights in another order. XLA's CPU backend would
+    # copy them twice, for the update and for the result.
+    if grad.ndim < 3 or jax.default_backend() != "cpu":
+        return grad
+    return lax.optimization_barrier(grad.reshape(-1)).reshape(grad.shape)
 
 
 def _visible(spec: StepSpec, grads: Arrays) -> Operands:

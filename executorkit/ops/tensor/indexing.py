@@ -187,8 +187,16 @@ def pick(
         chosen = lax.expand_dims(chosen, (at,))
     others = tuple([a for a in range(data.ndim) if a != at])
     numbers = lax.GatherDimensionNumbers((), (at,), (at,), others, others)
-    index, sizes = lax.expand_dims(chosen, (data.ndim,)), (1,) * data.ndim
-    out = lax.gather(data, index, numbers, sizes, mode="promise_in_bounds")
+    start, sizes = lax.expand_dims(chosen, (data.ndim,)), (1,) * data.ndim
+
+    def tangent(t: Array, *_: Array) -> Array:
+        # Its transpose is one loop, where the gather's scatters into zeros.
+        at_chosen = lax.broadcasted_iota(chosen.dtype, t.shape, at) == chosen
+        return jnp.where(at_chosen, t, 0).sum(at, keepdims=True, dtype=t.dtype)
+
+    out = with_jvp(
+        lambda x: lax.gather(x, start, numbers, sizes, mode="promise_in_bounds"), tangent
+    )(data)
     return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
 
 
