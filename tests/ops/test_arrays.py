@@ -357,3 +357,12 @@ def test_programs_do_not_grow_with_the_sequence(op):
         return jax.jit(jax.grad(loss)).lower(zeros(steps, 4, 2)).as_text().count("\n")
 
     assert lines(3) == lines(300)
+
+
+def test_the_gradient_of_pick_scatters_nothing():
+    op = lookup("pick")
+    assert op is not None
+    data, index = jnp.array([[1.0, jnp.nan], [3, 4]]), jnp.array([0, 9])
+    grad = jax.grad(lambda x: (op.fn(x, index) * jnp.array([2.0, 5])).sum())
+    np.testing.assert_array_equal(grad(data), [[2, 0], [0, 5]])
+    assert "scatter" not in str(jax.make_jaxpr(grad)(data))
