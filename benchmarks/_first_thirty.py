@@ -150,7 +150,7 @@ def main(package: str, title: str) -> None:
     warnings.simplefilter("ignore")
     mx: Any = importlib.import_module(package)
     np.random.seed(0)
-    mx.nd.ones(1).asnumpy()  # starts the library
+    mx.nd.ones(1).copy().asnumpy()  # starts the library
     curve = CURVES[title]
     if curve.network == "sweep":
         start, call = _sweep(mx, curve.batch)

@@ -28,7 +28,7 @@ def main(package: str, name: str, batch: str, size: str, *only: str) -> None:
         mx.program.enable_disk_cache(os.environ[DISK_CACHE])
     net = network(name, int(batch), int(size))
     symbol = net.build(mx)
-    mx.nd.ones(1).asnumpy()  # starts the library
+    mx.nd.ones(1).copy().asnumpy()  # starts the library
     start = time.perf_counter()
     executor = net.bind(mx, symbol)
     bind = time.perf_counter() - start

@@ -491,7 +491,7 @@ def _settle(wait: Callable[[], Any], iteration: Iteration, settled: int) -> floa
 def main(name: str, title: str, form: str) -> None:
     warnings.simplefilter("ignore")
     mx = package(name)
-    mx.nd.ones(1).asnumpy()  # starts the library
+    mx.nd.ones(1).copy().asnumpy()  # starts the library
     loop = LOOPS[title]
     iteration = loop.iteration(mx, form)
     mx.nd.waitall()

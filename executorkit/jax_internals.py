@@ -139,13 +139,22 @@ _search = _BoundsSearch()
 SIZE_FUNCTIONS = {"floordiv": floordiv, "mod": mod, "max": max, "min": min}
 
 
+class _NoTraceback:
+    """In place of the traceback of a scope, in which JAX looks for a user's file: the first time
+    takes a millisecond."""
+
+    def raw_frames(self) -> tuple[list[Any], list[Any]]:
+        return [], []
+
+
 class DecidingScope(shape_poly.SymbolicScope):
     """Symbols that have ``numbers`` by name. A comparison of sizes that comes out differently for
     others is decided by these, and noted: a trace holds for all sizes for which the same is
     decided. JAX raises an exception instead, or takes sizes for different that may be equal."""
 
     def __init__(self, constraints: Sequence[str], numbers: Mapping[str, int]) -> None:
-        super().__init__(constraints)
+        with shape_poly.source_info_util.user_context(_NoTraceback()):
+            super().__init__(constraints)
         self._names = {**SIZE_FUNCTIONS, **numbers}
         #: By a comparison, such as "s0 - 4 >= 0", what was decided.
         self.decisions: dict[str, bool] = {}

@@ -253,7 +253,7 @@ def _array_operations() -> dict[str, Callable[[], Any]]:
     store.set_gradient_compression({"type": "2bit", "threshold": 0.5})
     store.init(0, array)
     return {
-        "array": lambda: mx.nd.array(host),
+        "array": lambda: mx.nd.array(host).jax,
         "part": lambda: array[1:2].jax,
         "assigned part": lambda: array.__setitem__(slice(0, 1), host[:1]),
         "float64": lambda: array.astype("float64").asnumpy(),

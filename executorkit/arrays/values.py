@@ -111,11 +111,15 @@ def _sharding(device: Device) -> jax.sharding.Sharding:
 
 def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:
     """Returns an array of one number; on the CPU NumPy makes it, without a program."""
+    if device.platform == "cpu" or math.prod(shape) <= 1024:
+        return to_device(filled_on_host(number, shape, dtype), device)
+    return _broadcast(in_x64(jax.device_put)(filled_on_host(number, (), dtype), device), shape)
+
+
+def filled_on_host(number: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore"):
         value = np.asarray(number).astype(dtype)
-    if device.platform == "cpu" or math.prod(shape) <= 1024:
-        return to_device(np.full(shape, value, dtype), device)
-    return _broadcast(in_x64(jax.device_put)(value, device), shape)
+    return np.full(shape, value, dtype)
 
 
 @small_jit(static_argnums=1)

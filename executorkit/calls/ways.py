@@ -34,7 +34,6 @@ from ..errors import AttributeValueError, InputTypeError, MXNetError
 from ..jax_internals import in_x64
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.traits import CALLS_PYTHON
-from ..ops.tracing import is_known
 from ..program import (
     SMALL_BYTES,
     CacheInfo,
@@ -417,8 +416,7 @@ def _jitted(
 
     def run(prng_key: Any, numbers: Operands, *arrays: Any) -> Operands:
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
-        if all(is_known(*x.shape) for x in arrays):
-            check_inputs(op, params, arrays)
+        check_inputs(op, params, arrays)
         with call_errors(op, params, arrays):
             return op.apply(p, arrays, key=prng_key, train=train)
 
@@ -430,7 +428,6 @@ def _jitted(
         executable_bytes=SMALL_BYTES,
         counts=_counts,
         host_key=None if checks else _host_key,
-        check=lambda prng_key, numbers, *arrays: check_inputs(op, params, arrays),
         device=device,
     )
 

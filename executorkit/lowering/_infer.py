@@ -122,11 +122,16 @@ def _inferred(
     known: _KnownFacts,
     default_dtype: str | None,
 ) -> InferenceResult:
-    types = _settle(graph, types, _TypeVisitor(), known.dtypes, known.bound)
-    if default_dtype is not None and any(types[i] is None for _, i in graph.variables):
-        for _, i in graph.variables:
-            types[i] = types[i] or default_dtype
-        types = _settle(graph, types, _TypeVisitor(), known.dtypes, True)
+    key = tuple(types), default_dtype
+    settled = graph.memo.get(key)
+    if settled is None:
+        types = _settle(graph, types, _TypeVisitor(), known.dtypes, known.bound)
+        if default_dtype is not None and any(types[i] is None for _, i in graph.variables):
+            for _, i in graph.variables:
+                types[i] = types[i] or default_dtype
+            types = _settle(graph, types, _TypeVisitor(), known.dtypes, True)
+        settled = memoize(graph.memo, key, types)
+    types = settled
     values = _settle(graph, values, _ShapeVisitor(types), known.shapes, known.bound)
     return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),

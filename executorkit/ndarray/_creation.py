@@ -16,8 +16,15 @@ import numpy as np
 
 from .._support.annotations import DType
 from ..arrays.storage import Shape
-from ..arrays.values import check_known_shape, fit, host_array, to_device
-from ..calls.ways import call, invoke
+from ..arrays.values import (
+    HOST_TYPES,
+    check_known_shape,
+    filled_on_host,
+    fit,
+    host_array,
+    to_device,
+)
+from ..calls.ways import call, invoke, on_host
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, MXNetError, NotSupportedError, ShapeError
 from ..ops import lookup
@@ -29,6 +36,8 @@ from ._ndarray import NDArray, element_type
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:
     """Returns an NDArray of a NumPy array that is not written to elsewhere."""
     context = _context(ctx)
+    if context.device_typeid in HOST_TYPES:
+        return on_host(NDArray, values, context)
     return NDArray.from_jax(to_device(values, context.device), context, shared=False)
 
 
@@ -150,6 +159,8 @@ def full(
 
 def _filled(shape: Shape, value: Any, ctx: Context | None, dtype: DType) -> NDArray:
     context = _context(ctx)
+    if isinstance(value, int | float) and context.device_typeid in HOST_TYPES:
+        return on_host(NDArray, filled_on_host(value, shape, element_type(dtype)), context)
     fitted = fit(value, shape, element_type(dtype), context.device, "full")
     return NDArray.from_jax(fitted.value, context, shared=fitted.shared)
 

@@ -90,8 +90,6 @@ class FunctionSettings:
     #: True if a trace with symbols serves all sizes: not where the structure of the results depends
     #: on sizes, as the structure of residuals does.
     any_sizes: bool = True
-    #: Called with arguments of new shapes where nothing is traced; raises the function's errors.
-    check: Callable[..., object] = lambda *args: None
     static_argnums: int | Sequence[int] = ()
     #: The device of the results where the arguments have none.
     device: Device | None = None
@@ -247,7 +245,7 @@ class CompiledFunction:
             jitted, self._dispatcher, self._interprets, count, log.note_jaxpr,
             static=(static,) if isinstance(static, int) else static, device=settings.device,
             unlisted=False, program=settings.program,
-            general=self._general if settings.any_sizes else None, check=settings.check,
+            general=self._general if settings.any_sizes else None,
         )  # fmt: skip
         self.host_plans = self._first_calls.host_plans
 
@@ -392,10 +390,7 @@ class CompiledFunction:
         """Returns the plan of a small call of new shapes without a trace; None if there is none.
         ``shapes`` are the results' of an element-wise call."""
         plans = self.host_plans
-        if shapes is None:
-            steps = plans.of_any_sizes(key, self._settings.check)
-        else:
-            steps = plans.of_any_shape(key, shapes)
+        steps = plans.of_any_sizes(key) if shapes is None else plans.of_any_shape(key, shapes)
         return None if steps is None or self._interprets() is False else plans.kept(key, steps)
 
     def is_new_to(self, *args: Tree) -> bool:

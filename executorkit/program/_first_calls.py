@@ -143,7 +143,7 @@ class Entry:
 
 class HostPlans(dict[HostKey, Plan | None]):
     """Plans of small calls by shapes and dtypes: the call of a compiled program takes longer. None
-    for a call that is known to be a larger one."""
+    for a call that is known to be a larger one, whose calls are counted from the second on."""
 
     def __init__(self) -> None:
         #: Plans for any shape, by the number of axes and the dtype of each array.
@@ -159,11 +159,14 @@ class HostPlans(dict[HostKey, Plan | None]):
             self.pop(key, None)
 
     def add(self, key: HostKey, steps: Plan, plans: GeneralPlans | None) -> None:
-        self[key] = steps
+        """Lists a plan if it is small, and the plans for any sizes that it belongs to."""
+        stays = steps.estimate <= _STAYING_SECONDS
+        if stays or plans is not None:
+            self[key] = steps if stays else None
         if plans is not None:
             self._untraced[key] = None
             self._of_any_sizes[_ranks(key), size_kinds(_sizes_of(key))] = plans
-        if steps.any_shape:
+        if stays and steps.any_shape:
             self._general[_ranks(key)] = steps
 
     def of_any_shape(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
@@ -172,25 +175,27 @@ class HostPlans(dict[HostKey, Plan | None]):
         general = self._general.get(_ranks(key))
         return None if general is None else general.for_shapes(shapes)
 
-    def of_any_sizes(self, key: HostKey, check: Callable[..., object]) -> Plan | None:
-        """Returns the plan of a small call of new shapes from a trace for any sizes; None without
-        one. ``check`` raises the errors of arrays that do not fit."""
+    def of_any_sizes(self, key: HostKey) -> Plan | None:
+        """Returns the plan of a call of new shapes from a trace for any sizes; None without one."""
         sizes = _sizes_of(key)
         plans = self._of_any_sizes.get((_ranks(key), size_kinds(sizes)))
         known = None if plans is None else plans.known(sizes)
-        if known is None:
-            return None
-        check(None, (), *[jax.ShapeDtypeStruct(*x) for x in key])
-        return known[0][0].at(known[1])
+        return None if known is None else known[0][0].at(known[1])
 
     def kept(self, key: HostKey, steps: Plan) -> Plan | None:
-        """Returns a plan of these, listed for the next call; None for a larger call."""
+        """Returns a plan of these for its first call, and lists it for others if it is small; None
+        where this call is to be counted already."""
         stays = not steps.uncovered and steps.estimate <= _STAYING_SECONDS
-        kept = steps if stays else None
-        if len(self) < MAX_LISTED_SHAPES:
-            self[key] = kept
+        is_listed = len(self) < MAX_LISTED_SHAPES
+        if is_listed:
+            self[key] = steps if stays else None
             self._untraced[key] = None
-        return kept
+        if stays:
+            return steps
+        if not is_listed or steps.uncovered or steps.any_shape:
+            return None
+        count_new_sizes()
+        return steps if steps.estimate <= _compile_seconds(steps) else None
 
 
 def _sizes_of(key: HostKey) -> tuple[int, ...]:
@@ -209,7 +214,7 @@ class FirstCalls:
     flat program."""
 
     __slots__ = (
-        "_check", "_count", "_device", "_dispatcher", "_entries", "_general", "_interpret",
+        "_count", "_device", "_dispatcher", "_entries", "_general", "_interpret",
         "_jitted", "_lock", "_n_missing", "_note_jaxpr", "_program", "_static", "counted",
         "host_plans", "unlisted",
     )  # fmt: skip
@@ -226,10 +231,8 @@ class FirstCalls:
         unlisted: bool = True,
         program: Callable[[], FlatProgram] | None = None,
         general: dict[Hashable, GeneralPlans] | None = None,
-        check: Callable[..., object] = lambda *args: None,
     ) -> None:
         self._jitted = jitted
-        self._check = check
         self._general = general
         self._program = program
         self._dispatcher = dispatcher
@@ -308,10 +311,10 @@ class FirstCalls:
             planned, plans = self._planned(args, leaves, interpret)
             entry = Entry(interpret, planned, plans is not None)
             function = entry.function
-            stays = function is not None and function.estimate <= _STAYING_SECONDS
-            if function is not None and stays and host_key is not None:
+            if function is not None and host_key is not None:
                 self.host_plans.add(host_key, function.plan, plans)
-                return function
+                if self.host_plans.get(host_key) is not None:
+                    return function
             self._entries[signature] = entry
             if function is not None:
                 entry.next_call(partial(self._submit, args))
@@ -346,7 +349,6 @@ class FirstCalls:
         if plans is not None and (not is_on_disk or plans.known(sizes) is not None):
             general = self._general_plan(plans, args, leaves, sizes)
             if general is not None:
-                self._check(*args)
                 function = InterpretedFunction(*general, target, self._static, is_on_disk)
                 return (None if function.plan.uncovered else function), plans
         with paused_collection():
@@ -475,8 +477,7 @@ class InterpretedFunction:
         self._avals = [_shaped(*x.aval) for x in plan.results]
         self._out_tree = out_tree
         self._target = target
-        n = max(plan.all_equations, 1)
-        self.compilation = _COMPILE_SECONDS * math.sqrt(n) + _COMPILE_SECONDS_EACH * n
+        self.compilation = _compile_seconds(plan)
         if is_on_disk:
             self.compilation = _LOAD_SECONDS + _LOADING * self.compilation
 
@@ -497,6 +498,11 @@ class InterpretedFunction:
         ]
         results = self.plan.run(host)
         return jax.tree.unflatten(self._out_tree, self._target.arrays(self._avals, results))
+
+
+def _compile_seconds(plan: Plan) -> float:
+    n = max(plan.all_equations, 1)
+    return _COMPILE_SECONDS * math.sqrt(n) + _COMPILE_SECONDS_EACH * n
 
 
 class _Target:

@@ -195,6 +195,10 @@ class _Entry:
         self.watch = watch
 
 
+def _bytes_without(arrays: Arrays, fed: frozenset[int]) -> int:
+    return sum([x.size * x.dtype.itemsize for i, x in enumerate(arrays) if i not in fed])
+
+
 class _Layout:
     def __init__(self, arrays: Arrays, fed: frozenset[int], platform: str) -> None:
         self.avals = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays])
@@ -203,7 +207,6 @@ class _Layout:
         #: Positions of the arrays that are fed, with the random key, and of the arrays that stay.
         self.fed = (*sorted(fed), *keys)
         self.staying = tuple(i for i in range(len(arrays)) if i not in self.fed)
-        self.n_bytes = sum(arrays[i].size * arrays[i].dtype.itemsize for i in self.staying)
         #: The sets of arrays that stay, by their identities.
         self.entries: dict[Identities, _Entry] = {}
 
@@ -256,6 +259,9 @@ class PreparedInference:
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = fed.layout
         if layout is None:
+            if _bytes_without(arrays[: self._n_arrays], fed.positions) < self._min_bytes:
+                fed.state = State.NOT_WORTH_IT
+                return self._whole(args, aux, key)
             layout = fed.layout = self._layout(arrays, fed.positions)
         staying = [arrays[i] for i in layout.staying]
         identities = _identities(staying)
@@ -280,8 +286,9 @@ class PreparedInference:
         """Returns both functions with abstract arguments; empty if one stage is better."""
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, fed)
+        is_large = _bytes_without(arrays[: self._n_arrays], fed) >= self._min_bytes
         with self._lock:
-            split = self._split(layout) if fed and layout.n_bytes >= self._min_bytes else None
+            split = self._split(layout) if fed and is_large else None
         if split is None:
             return []
         border, sharding = split.border, arrays[0].sharding
@@ -312,9 +319,8 @@ class PreparedInference:
                 calls = itertools.count(fed.calls_needed - 1)  # sizes that may not come again
             else:
                 calls = entries[0].calls
-            state = State.NOT_WORTH_IT if layout.n_bytes < self._min_bytes else State.COUNTING
             watch = _Watch(staying, lambda: layout.entries.pop(identities, None))
-            return memoize(layout.entries, identities, _Entry(state, calls, watch))
+            return memoize(layout.entries, identities, _Entry(State.COUNTING, calls, watch))
 
     def _count(self, entry: _Entry, layout: _Layout, arrays: Arrays, fed: FedArguments) -> None:
         with self._lock, paused_collection():

@@ -182,6 +182,34 @@ def test_ever_new_sizes_of_an_executor_trace_two_times():
     assert executor.program.traces - before == 2
 
 
+_OPERATORS: dict[str, Callable[[int], Any]] = {
+    "softmax": lambda n: mx.nd.softmax(_values(n, 10)),
+    "dot": lambda n: mx.nd.dot(_values(n, 2, 8), _values(8, n)),
+    "pick": lambda n: mx.nd.pick(_values(n, 10), _values(n)),
+    "Convolution": lambda n: mx.nd.Convolution(
+        _values(1, 3, n + 6, n + 6), _values(8, 3, 3, 3), _values(8), kernel=(3, 3), num_filter=8
+    ),
+}
+
+
+def _values(*shape: int) -> Any:
+    return mx.nd.array(np.random.default_rng(len(shape)).random(shape))
+
+
+@pytest.mark.usefixtures("fresh_traces")
+@pytest.mark.parametrize("name", _OPERATORS)
+def test_ever_new_sizes_of_an_operator_trace_two_times(name):
+    call = _OPERATORS[name]
+    before = mx.nd.eager_cache_info().traces
+    ours = {n: call(n) for n in range(3, 20)}
+    assert mx.nd.eager_cache_info().traces - before == 2
+    # The first call of a size leaves its result on the host, small or not.
+    assert all(ours[n].storage.current is None for n in range(5, 20))
+    for n in (5, 19):
+        with fresh_caches():
+            np.testing.assert_array_equal(call(n).asnumpy(), ours[n].asnumpy())
+
+
 def test_axes_that_were_equal_share_a_symbol_until_they_differ():
     function = small_jit(lambda x, y: x[:, None] * y)
     for n, m in ((3, 3), (4, 4), (5, 5), (5, 6), (7, 8), (8, 7), (1, 9), (0, 4), (1, 3)):
