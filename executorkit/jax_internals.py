@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
+from jax._src import source_info_util
 from jax._src.ad_util import Zero
 
 # These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
@@ -153,7 +154,7 @@ class DecidingScope(shape_poly.SymbolicScope):
     decided. JAX raises an exception instead, or takes sizes for different that may be equal."""
 
     def __init__(self, constraints: Sequence[str], numbers: Mapping[str, int]) -> None:
-        with shape_poly.source_info_util.user_context(_NoTraceback()):
+        with source_info_util.user_context(_NoTraceback()):
             super().__init__(constraints)
         self._names = {**SIZE_FUNCTIONS, **numbers}
         #: By a comparison, such as "s0 - 4 >= 0", what was decided.
