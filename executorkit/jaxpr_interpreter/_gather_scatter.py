@@ -47,7 +47,7 @@ def _dynamic_update_slice(call: Call) -> Kernel:
     return lambda x, *operands: update(np.array(x), *operands)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _batch_steps(size: int, stride: int, column: tuple[int, ...]) -> np.ndarray:
     # Not kept in plans: of ever-new sizes there are hundreds.
     return (np.arange(size, dtype=np.int64) * stride).reshape(column)

@@ -55,7 +55,7 @@ def _reduce(call: Call) -> Kernel:
 
 
 # Not kept in plans: of ever-new sizes there are hundreds.
-_ones = lru_cache(maxsize=64)(np.ones)
+_ones = lru_cache(maxsize=16)(np.ones)
 
 
 def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Kernel:
