@@ -14,7 +14,8 @@ methods; by their order the storage then holds either its former or its new cont
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -307,10 +308,35 @@ class Storage:
         self.shared = False
 
 
+class Row:
+    """The producer of arrays that are in a row in one until one is read. Holds them weakly."""
+
+    __slots__ = ("__weakref__", "_arrays", "_row", "_shapes")
+
+    source = None
+    copies = False
+
+    def __init__(self, row: jax.Array, arrays: Sequence[Any]) -> None:
+        self._row = row
+        self._arrays = list(map(weakref.ref, arrays))
+        self._shapes = [x.shape for x in arrays]
+
+    def __call__(self) -> None:
+        row, start = Storage(self._row.shape, self._row.dtype, self._row), 0
+        for reference, shape in zip(self._arrays, self._shapes, strict=True):
+            x = reference()
+            if x is not None:
+                x.set_result(self, row.read(start, shape))
+            start += math.prod(shape)
+
+    def force(self) -> None:
+        self()
+
+
 def defer_all(arrays: Iterable[PendingValue], producer: Producer) -> None:
     """Defers the contents of arrays, of storages without a call for each."""
     for x in arrays:
-        if isinstance(x, Storage) and x.current is not None and not x._overlays:
+        if isinstance(x, Storage) and not x._overlays:
             x.version += 1
             x.producer = producer
             x.current = None
@@ -318,15 +344,19 @@ def defer_all(arrays: Iterable[PendingValue], producer: Producer) -> None:
             x.defer(producer)
 
 
-def set_results(
-    arrays: Iterable[PendingValue], producer: Producer, values: Iterable[jax.Array]
-) -> None:
-    """Assigns the results of a producer to the arrays that still wait for it."""
-    for x, value in zip(arrays, values, strict=True):
+def set_results(arrays: Sequence[PendingValue], producer: Producer, values: Sequence[Any]) -> None:
+    """Assigns the results of a producer to the arrays that still wait for it. One result more than
+    there are arrays has the contents of those whose result is None, in a row."""
+    row, n = None, len(arrays)
+    if len(values) > n:
+        row = Row(values[n], [x for k, x in enumerate(arrays) if values[k] is None])
+    for x, value in zip(arrays, values[:n], strict=True):
         if isinstance(x, Storage) and x.producer is producer:
             x.version += 1
             x.current = value
             x.shared = False
-            x.producer = None
-        else:
+            x.producer = None if value is not None else row
+        elif value is not None:
             x.set_result(producer, value)
+        elif row is not None and x.pending is producer:
+            x.defer(row)

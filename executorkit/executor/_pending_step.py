@@ -231,7 +231,8 @@ class PendingStep(UpdatableStep):
         written = self._states_written(indices) if indices else False
         at_once = written or bool(runnable.duplicate_targets) or runnable.runs_eagerly
         with runnable.lock:
-            previous = [b.current for b in runnable.buffers.grads] if at_once else []
+            grads = runnable.buffers.grads if at_once else ()
+            previous = [b.current if b.pending else b.value for b in grads]
             before = self.state
             assert isinstance(before, _BASES)
             failed = isinstance(before, Waiting) and before.failed
@@ -377,12 +378,12 @@ class PendingStep(UpdatableStep):
             update = state.update
             try:
                 update.add(self, targets, call)
-                if update.n_targets == len(self.runnable.program.argnums):
+                if len(update.targets) == len(self.runnable.program.argnums):
                     self._compute_gradients()
             except BaseException:
                 if not update.results:
                     update.withdraw(self, call)
-                    if not update.n_targets:  # the gradients' own program is another one
+                    if not update.targets:  # the gradients' own program is another one
                         state.update = None
                 elif not isinstance(self.state, Computed):
                     self._compute_gradients()

@@ -81,10 +81,6 @@ class PendingUpdate:
         self.results: list[Raw] = []
 
     @property
-    def n_targets(self) -> int:
-        return len(self.targets)
-
-    @property
     def targets(self) -> list[int]:
         return [k for update in self._updates for k in update.spec.targets]
 

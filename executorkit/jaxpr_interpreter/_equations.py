@@ -73,6 +73,13 @@ class _JaxprPickler(pickle.Pickler):
     def persistent_id(self, obj: object) -> str | None:
         return obj.name if isinstance(obj, Primitive) else None
 
+    def reducer_override(self, obj: object) -> Any:
+        if type(obj) is not np.ndarray or 0 not in obj.strides:
+            return NotImplemented
+        # An element that is there once, and read many times: pickle would write it as often.
+        once = obj[tuple([slice(None if stride else 1) for stride in obj.strides])]
+        return np.broadcast_to, (np.array(once), obj.shape)
+
 
 class _JaxprUnpickler(pickle.Unpickler):
     def persistent_load(self, pid: str) -> _NamedPrimitive:

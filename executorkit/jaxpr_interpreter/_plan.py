@@ -97,9 +97,10 @@ class Plan:
         else:
             context.run(execute, self.steps, values)
         _silent_contexts.append(context)
-        results = []
-        for position, (shape, dtype), fresh, is_key in self.results:
-            x = values[position]
+        results = [values[result.position] for result in self.results]
+        values.clear()  # a value is freed once its copy has been made
+        for n, (_, (shape, dtype), fresh, is_key) in enumerate(self.results):
+            x = results[n]
             if x.__class__ is not np.ndarray or x.dtype != dtype:
                 x = np.array(x, dtype, order="C")
             elif not x.flags.c_contiguous:
@@ -110,7 +111,7 @@ class Plan:
                 x = data_of_keys(x)
             elif x.shape != shape:
                 x = x.reshape(shape)
-            results.append(x)
+            results[n] = x
         return results
 
     def evaluate(self, args: Sequence[np.ndarray]) -> list[Raw]:

@@ -330,6 +330,8 @@ class CompiledFunction:
         undecided = False
         try:
             set_thread_x64(True)
+            # JAX would have donated arrays saved before it tells that it has no program.
+            is_first |= into is not None and not (first_calls.unlisted or first_calls.entries)
             if first_calls.counted or is_first:
                 interpreted, is_first = self._plan(args, is_first)
             if is_first or interpreted is not None:

@@ -214,9 +214,9 @@ class FirstCalls:
     flat program."""
 
     __slots__ = (
-        "_count", "_device", "_dispatcher", "_entries", "_general", "_interpret",
-        "_jitted", "_lock", "_n_missing", "_note_jaxpr", "_program", "_static", "counted",
-        "host_plans", "unlisted",
+        "_count", "_device", "_dispatcher", "_general", "_interpret", "_jitted", "_lock",
+        "_n_missing", "_note_jaxpr", "_program", "_static", "counted", "entries", "host_plans",
+        "unlisted",
     )  # fmt: skip
 
     def __init__(
@@ -241,7 +241,7 @@ class FirstCalls:
         self._note_jaxpr = note_jaxpr
         self._static = frozenset(static)
         self._device = device
-        self._entries: dict[Hashable, Entry] = {}
+        self.entries: dict[Hashable, Entry] = {}
         self._lock = threading.RLock()
         #: Number of plans for any sizes, one after the other, whose program was not on disk.
         self._n_missing = 0
@@ -257,13 +257,13 @@ class FirstCalls:
         False if the function should be cleared before it is called with further shapes."""
         if len(self.host_plans) >= MAX_LISTED_SHAPES:
             self.host_plans.drop_general(MAX_LISTED_SHAPES // 2)
-        if len(self._entries) >= MAX_LISTED_SHAPES:
+        if len(self.entries) >= MAX_LISTED_SHAPES:
             with self._lock:
-                dispensable = [s for s, entry in self._entries.items() if entry.is_dispensable]
+                dispensable = [s for s, entry in self.entries.items() if entry.is_dispensable]
                 for signature in dispensable[: MAX_LISTED_SHAPES // 2]:
                     self.counted.discard(signature)
-                    del self._entries[signature]
-        return max(len(self._entries), len(self.host_plans)) < MAX_LISTED_SHAPES
+                    del self.entries[signature]
+        return max(len(self.entries), len(self.host_plans)) < MAX_LISTED_SHAPES
 
     def check_trace(self) -> None:
         """Raises NotCompiledError where JAX traces the function for a call of its own that may be
@@ -277,7 +277,7 @@ class FirstCalls:
     def known(self, args: Arrays, signature: Hashable) -> InterpretedFunction | None:
         """Counts a call and returns its plan; None if JAX is to be called. The call that takes over
         waits for the compiled program."""
-        entry = self._entries.get(signature) if signature in self.counted else None
+        entry = self.entries.get(signature) if signature in self.counted else None
         if entry is None:
             return None
         if not interpreter_enabled() or not entry.next_call(partial(self._submit, args)):
@@ -291,7 +291,7 @@ class FirstCalls:
         return not self.is_listed(signature)
 
     def is_listed(self, signature: Hashable) -> bool:
-        return signature in self._entries
+        return signature in self.entries
 
     def first(
         self, args: Arrays, split: tuple[Arrays, Hashable], host_key: HostKey | None = None
@@ -305,7 +305,7 @@ class FirstCalls:
             return None
         leaves, signature = split
         with self._lock:  # several threads trace once
-            entry = self._entries.get(signature)
+            entry = self.entries.get(signature)
             if entry is not None and entry.interpret is interpret:
                 return self.known(args, signature)
             planned, plans = self._planned(args, leaves, interpret)
@@ -315,7 +315,7 @@ class FirstCalls:
                 self.host_plans.add(host_key, function.plan, plans)
                 if self.host_plans.get(host_key) is not None:
                     return function
-            self._entries[signature] = entry
+            self.entries[signature] = entry
             if function is not None:
                 entry.next_call(partial(self._submit, args))
                 self.counted.add(signature)
@@ -329,7 +329,7 @@ class FirstCalls:
             self._end(signature)
 
     def _end(self, signature: Hashable) -> None:
-        self._entries[signature].function = None
+        self.entries[signature].function = None
         self.counted.discard(signature)
 
     def _planned(
@@ -513,12 +513,14 @@ class _Target:
         self._devices = [device]
         self._sharding = jax.sharding.SingleDeviceSharding(device)
 
-    def arrays(self, avals: Arrays, results: Sequence[np.ndarray]) -> list[jax.Array]:
+    def arrays(self, avals: Arrays, results: list[np.ndarray]) -> list[jax.Array]:
         sharding, devices, bound = self._sharding, self._devices, self._bound
-        return [
-            batched_device_put(aval, sharding, [x], devices, bound)
-            for aval, x in zip(avals, results, strict=True)
+        # JAX copies arrays that are not aligned: of an emptied list one at a time is there twice.
+        arrays = [
+            batched_device_put(aval, sharding, [results.pop()], devices, bound)
+            for aval in reversed(avals)
         ]
+        return arrays[::-1]
 
 
 @lru_cache(maxsize=64)

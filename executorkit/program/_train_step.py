@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
-from jax import Array, lax
+from jax import Array, lax, numpy as jnp
 
 from .._support.annotations import Function, Key, Operands, Raw, Tree
 
@@ -14,6 +14,8 @@ Arrays = Sequence[Any]
 #: Positions of the arguments that are the same on all devices: the updates' keys and
 #: hyperparameters.
 REPLICATED_ARGS = (6, 7)
+#: Maximum number of bytes of a gradient that is returned in a row with others: a result takes 1 us.
+_SMALL_GRADIENT = 1 << 14
 
 
 class UpdateFunction(Protocol):
@@ -82,6 +84,7 @@ def make_step(
     interrupt would lose the results. A gradient that an update consumes is returned as None.
     ``reduce`` sums gradients over the devices of a group, all of them at once. The replacements of
     the donated arrays come first, so that no gradient of the same shape gets their memory.
+    Without ``reduce`` small gradients are None, and an array of them in a row comes last.
     """
     gradient_function = program.gradient_function(train)
 
@@ -106,7 +109,9 @@ def make_step(
             full_args, full_aux, key, heads, accumulated, scale
         )
         totals = visible = [_copied_once(g) if spec.keep_gradients else g for g in grads]
-        if reduce is not None:
+        if reduce is None:
+            totals, visible = _in_a_row(spec, totals)
+        else:
             targets = [k for update in spec.updates for k in update.targets]
             changed = (*new_aux, *forward_states)
             sums, changed = reduce([totals[k] for k in targets], changed)
@@ -114,12 +119,11 @@ def make_step(
             totals = totals.copy()
             for k, total in zip(targets, sums, strict=True):
                 totals[k] = total
-        if spec.sums_gradients:
-            visible = totals
+            visible = _visible(spec, totals if spec.sums_gradients else visible)
         new = apply_updates(
             spec, weights, totals, states, keys=update_keys, hyperparams=hyperparams
         )
-        return (*new, new_aux), outputs, forward_states, _visible(spec, visible)
+        return (*new, new_aux), outputs, forward_states, visible
 
     return step
 
@@ -147,8 +151,9 @@ def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpe
         grads = backward(residuals.with_arguments(arguments), heads, accumulated)
         if spec.keep_gradients:
             grads = tuple(map(_copied_once, grads))
+        grads, visible = _in_a_row(spec, grads)
         new = apply_updates(spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams)
-        return (*new, ()), _visible(spec, grads)
+        return (*new, ()), visible
 
     return step
 
@@ -159,6 +164,19 @@ def _copied_once(grad: Array) -> Array:
     if grad.ndim < 3 or jax.default_backend() != "cpu":
         return grad
     return lax.optimization_barrier(grad.reshape(-1)).reshape(grad.shape)
+
+
+def _in_a_row(spec: StepSpec, grads: Arrays) -> tuple[Arrays, Operands]:
+    """Returns gradients for updates, and as results of the step."""
+    visible = _visible(spec, grads)
+    small = [k for k, g in enumerate(visible) if g is not None and g.nbytes <= _SMALL_GRADIENT]
+    if None in visible or len(small) < 2 or len({grads[k].dtype for k in small}) > 1:
+        return grads, visible
+    # XLA would compute a fused gradient once more in an update, and in the loop over the row.
+    apart = dict(zip(small, lax.optimization_barrier([grads[k] for k in small]), strict=True))
+    row = jnp.concatenate([g.reshape(-1) for g in apart.values()])
+    visible = [None if k in apart else g for k, g in enumerate(grads)]
+    return [apart.get(k, g) for k, g in enumerate(grads)], (*visible, row)
 
 
 def _visible(spec: StepSpec, grads: Arrays) -> Operands:

@@ -94,6 +94,25 @@ def test_steps_are_one_program_that_gives_the_right_values():
         )
 
 
+def test_small_gradients_are_one_result_and_split_off_when_one_is_read():
+    executor, expected = _bound(), _by_hand(1)
+    grads = executor.grad_dict
+    view = grads["fc1_weight"][1:3]
+    for _ in range(2):
+        executor.forward(is_train=True)
+        executor.backward()
+        _update(executor, _counts(), lr=0.0)
+        grads["bn_beta"][:] = 7
+        grads["fc1_bias"][1:2] = 5
+        assert (grads["bn_beta"].asnumpy() == 7).all()
+        bias = expected.grad_dict["fc1_bias"].asnumpy()
+        bias[1] = 5
+        np.testing.assert_allclose(grads["fc1_bias"].asnumpy(), bias, 1e-4, 1e-6)
+        weight = expected.grad_dict["fc1_weight"].asnumpy()
+        np.testing.assert_allclose(view.asnumpy(), weight[1:3], 1e-4, 1e-6)
+        np.testing.assert_allclose(grads["fc1_weight"].asnumpy(), weight, 1e-4, 1e-6)
+
+
 @pytest.mark.usefixtures("compiled")
 def test_replaced_arrays_are_donated_and_shared_ones_are_copied():
     executor, counts = _bound(), _counts()

@@ -15,7 +15,7 @@ from jax._src import pjit
 from jax._src.interpreters import ad
 from jax.experimental import io_callback
 
-from executorkit.jaxpr_interpreter import GeneralPlan, Plan, flattened, plan
+from executorkit.jaxpr_interpreter import FlatJaxpr, GeneralPlan, Plan, flattened, plan
 from executorkit.jaxpr_interpreter._loops_and_branches import Scan
 from executorkit.jaxprs import SymbolicSizes
 
@@ -406,3 +406,12 @@ def test_tangents_by_rules_are_those_of_jax(monkeypatch):
     monkeypatch.setattr(ad, "primitive_linearizations", {pjit.jit_p: pjit._pjit_linearize})
     jax.clear_caches()
     assert ours == jaxpr()
+
+
+def test_a_constant_with_equal_rows_is_stored_as_one_row():
+    rows, x = np.broadcast_to(np.float32([1, 2, 3]), (4096, 3)), np.ones((1, 3), np.float32)
+    jaxpr = jax.make_jaxpr(lambda x: lax.concatenate([x, jnp.broadcast_to(rows[0], rows.shape)], 0))
+    contents = flattened(jaxpr(x)).to_bytes()
+    assert len(contents) < 4096
+    (result,) = plan(FlatJaxpr.from_bytes(contents)).run([x])
+    np.testing.assert_array_equal(result, [*x, *rows])

@@ -166,7 +166,9 @@ class CachedJit:
         executable = self.obtain(args, lowered)
         if executable is not self._jitted:
             return executable
-        return (lowered or self._jitted.lower(*args)).compile()
+        compiled = (lowered or self._jitted.lower(*args)).compile()
+        trim()
+        return compiled
 
     def prefetch(self, args: Operands) -> bool:
         """Loads the executable for such arguments if it is on disk; tells whether it was."""
