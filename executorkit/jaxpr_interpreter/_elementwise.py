@@ -54,6 +54,8 @@ def _of_dtype(kernel: Raw, call: Call) -> Kernel:
 def _special_function(name: str) -> Raw:
     from scipy import special
 
+    if name == "gammaln":  # inf at -inf, as at the poles, where SciPy has -inf
+        return lambda x: special.gammaln(np.maximum(x, np.finfo(x.dtype).min))
     return getattr(special, name)
 
 

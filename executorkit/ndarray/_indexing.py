@@ -201,7 +201,7 @@ def read_part(array: Array, key: Any) -> Array:
     if rows is not None:
         return rows
     part = parse_index(key, array.shape, array.has_scalars)
-    if modes.recording and is_recorded(array) and math.prod(part.shape):
+    if modes.recording and is_recorded(array):
         return _recorded_part(array, part)
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)
@@ -241,6 +241,10 @@ def _rows(array: Array, key: Any) -> Array | None:
 
 
 def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
+    if not math.prod(part.shape):
+        flat = call("_np_reshape", array, newshape=(-1,))
+        empty = call("slice", flat, begin=(0,), end=(0,), step=())
+        return call("_np_reshape", empty, newshape=part.shape)
     if isinstance(part, AdvancedIndex):
         places = np.arange(math.prod(array.shape)).reshape(array.shape)[part.key]
         indices = array.from_jax(to_device(places, array.context.device), array.context)

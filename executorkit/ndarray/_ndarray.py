@@ -260,7 +260,9 @@ class NDArray(Viewed, Handle):
 
     def _viewed(self, shape: Shape, spec: Shape = (), reverse: bool = False) -> Self:
         view = self.flat_view(shape)
-        if modes.recording and is_recorded(self) and view.size:
+        if modes.recording and is_recorded(self):
+            if not view.size:
+                return call("_np_reshape", self, newshape=shape)
             if min(spec, default=1) > 0:
                 # The same call for all sizes where axes are kept and the last one is the rest.
                 same = [a == b for a, b in zip(shape, self._shape, strict=False)]

@@ -65,16 +65,29 @@ class TestSizes:
                 assert x.grad.asnumpy().tolist() == [[3, 3], [3, 3]]
                 assert z.grad.shape == (0, 2)
 
-    def test_an_empty_part_is_a_constant(self):
+    @pytest.mark.parametrize("rows", [0, 2])
+    @pytest.mark.parametrize(
+        "part",
+        [
+            lambda x: x[1:1],
+            lambda x: x[:0, None],
+            lambda x: x[:0, ::-1],
+            lambda x: x[:0, 1],
+            lambda x: x[[]],
+            lambda x: x[:0].reshape((-1,)),
+            lambda x: nd.slice_axis(x, axis=0, begin=0, end=None)[:0],
+        ],
+    )
+    def test_empty_parts_have_gradients_of_zero(self, part, rows):
         with mx.np_shape():
-            x = nd.ones((2, 2))
-            x.attach_grad()
+            x = leaf(np.ones((rows, 2)))
             with autograd.record():
-                y = x[1:1] * 2
+                y = part(x) * 2
                 z = (x * 2).sum()
-            z.backward()
-            assert y.shape == (0, 2)
-            assert x.grad.asnumpy().tolist() == [[2, 2], [2, 2]]
+            y.backward(retain_graph=True)
+            assert (y.size, x.grad.asnumpy().tolist()) == (0, [[0, 0]] * rows)
+            autograd.backward([y, z])
+            assert x.grad.asnumpy().tolist() == [[2, 2]] * rows
 
     def test_arrays_without_axes(self):
         with mx.np_shape():

@@ -92,6 +92,7 @@ def special_questions() -> Iterator[Question]:
         rtol = {"float32": 2e-5, "float64": 1e-11}[dtype]
         for i, function in enumerate((lax.lgamma, lax.digamma, lax.bessel_i0e, lax.bessel_i1e)):
             yield Question(f"special{i}-{dtype}", function, (positive,), rtol)
+        yield Question(f"poles-{dtype}", lax.lgamma, (np.array([-np.inf, -1, 0, np.inf], dtype),))
         for i, function in enumerate((lax.igamma, lax.igammac)):
             yield Question(f"special-pair{i}-{dtype}", function, pairs(positive), rtol)
         yield Question(f"nextafter-{dtype}", lax.nextafter, pairs(floats(dtype)[2:14]))

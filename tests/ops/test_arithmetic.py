@@ -46,6 +46,11 @@ def test_forward_mode_agrees_with_reverse_mode(name):
     np.testing.assert_allclose(jnp.vdot(forward, head), jnp.vdot(backward, t), rtol=1e-5)
 
 
+def test_gradients_of_relu_at_infinities():
+    gradient = jax.grad(lambda x: function("relu")(x).sum())(jnp.float32([jnp.inf, -jnp.inf]))
+    assert gradient.tolist() == [1, 0]
+
+
 def test_second_derivatives():
     cube = function("_power_scalar", scalar=3)
     hessian = jax.hessian(lambda x: cube(x).sum())(jnp.float32([1.0, 2.0]))

@@ -39,6 +39,17 @@ def test_loss_is_the_sum_over_all_alignments():
     np.testing.assert_allclose(loss.asnumpy(), [-np.log(total)], rtol=1e-5)
 
 
+def test_fractions_are_rounded_away_from_zero():
+    """As MXNet 1.9.1 rounds them."""
+    data = mx.nd.array(np.random.default_rng(0).normal(size=(6, 2, 5)))
+    lengths = [mx.nd.array(n) for n in ([4.5, 5.4], [1.5, 1.6])]
+    rounded = [mx.nd.array(n) for n in ([5, 5], [2, 2])]
+    options = {"use_data_lengths": True, "use_label_lengths": True}
+    loss = mx.nd.ctc_loss(data, mx.nd.array([[1.4, 2.5], [0.5, 3.5]]), *lengths, **options)
+    expected = mx.nd.ctc_loss(data, mx.nd.array([[1, 3], [1, 4]]), *rounded, **options)
+    np.testing.assert_array_equal(loss.asnumpy(), expected.asnumpy())
+
+
 def test_warp_ctc_has_the_gradient_of_the_loss():
     steps, batch, classes = 6, 3, 5
     data = np.random.default_rng(1).normal(size=(steps, batch, classes)).astype("f4")

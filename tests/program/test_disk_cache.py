@@ -8,13 +8,11 @@ import os
 import subprocess
 import sys
 import textwrap
-from contextlib import contextmanager
 
 import jax
 import numpy as np
 import optax
 import pytest
-from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
@@ -29,27 +27,8 @@ from executorkit.program.disk_cache.switch import set_disk_cache
 x = mx.sym.Variable("x")
 
 
-@contextmanager
-def jax_cache(directory):
-    """JAX's own cache, which the tests have, is in another directory, or off."""
-    settings = {
-        "jax_compilation_cache_dir": directory,
-        "jax_persistent_cache_min_compile_time_secs": 0,
-    }
-    before = {name: getattr(jax.config, name) for name in settings}
-
-    def use(settings):
-        for name, setting in settings.items():
-            jax.config.update(name, setting)
-        compilation_cache.reset_cache()
-
-    use(settings)
-    yield
-    use(before)
-
-
 @pytest.fixture
-def new_process(tmp_path):
+def new_process(tmp_path, jax_cache):
     """``new_process(make)`` makes a result as a process would that begins with the present files,
     and returns it with the number of traces and of loaded executables."""
     set_disk_cache(DiskCache(tmp_path / "own"))
@@ -62,8 +41,8 @@ def new_process(tmp_path):
         after = cache_info()
         return result, after.traces - before.traces, after.loads - before.loads
 
-    with jax_cache(None):
-        yield run
+    jax_cache(None)
+    yield run
     set_disk_cache(None)
     clear_cache()
 
@@ -329,15 +308,17 @@ def test_devices_and_settings_have_fingerprints_of_their_own():
     assert len(texts) == 4
 
 
-def test_a_file_that_is_gone_is_written_anew_though_jax_has_the_program(new_process, tmp_path):
+def test_a_file_that_is_gone_is_written_anew_though_jax_has_the_program(
+    new_process, tmp_path, jax_cache
+):
     def result():
         return value(x * 5, x=[1.0])
 
-    with jax_cache(str(tmp_path / "jax")):
-        new_process(result)
-        (file,) = programs(tmp_path / "own")
-        file.unlink()
-        processes = [new_process(result) for _ in range(3)]
+    jax_cache(str(tmp_path / "jax"))
+    new_process(result)
+    (file,) = programs(tmp_path / "own")
+    file.unlink()
+    processes = [new_process(result) for _ in range(3)]
     assert [values for values, *_ in processes] == [[5.0]] * 3
     assert processes[2][1:] == (0, 1)
 

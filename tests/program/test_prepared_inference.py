@@ -351,7 +351,8 @@ def test_compile_makes_both_stages_ahead() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_stages_are_found_in_the_disk_cache(tmp_path: Any) -> None:
+def test_stages_are_found_in_the_disk_cache(tmp_path: Any, jax_cache: Any) -> None:
+    jax_cache(None)
     results = []
     mx.program.enable_disk_cache(tmp_path)
     try:

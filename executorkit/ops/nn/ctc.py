@@ -110,6 +110,12 @@ def _packed(label: Array, keep: Array) -> Array:
     return jnp.take_along_axis(label, order(~keep, 1), axis=1)
 
 
+def _rounded(numbers: Array) -> Array:
+    if jnp.issubdtype(numbers.dtype, jnp.floating):
+        numbers = lax.round(numbers, lax.RoundingMethod.AWAY_FROM_ZERO)
+    return numbers.astype(jnp.int32)
+
+
 def _infer_ctc_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0, 0), because="scores are (T, N, C)")
@@ -143,21 +149,22 @@ def ctc_loss(
     end. The blank is class 0 and the padding 0 (``blank_label="first"``), or the blank is class C -
     1 and the padding -1 (``"last"``). data_lengths (N,), with ``use_data_lengths``, is the number
     of steps that count; label_lengths (N,), with ``use_label_lengths``, the number of labels, in
-    place of padding. Returns (N,); the hidden second output is the gradient, (T, N, C).
+    place of padding. Fractions are rounded. Returns (N,); the hidden second output is the
+    gradient, (T, N, C).
 
     A label that does not fit into the steps has loss and gradient 0. Graves et al., 2006.
     """
     steps, batch, classes = data.shape
     last = classes - 1 if is_known(classes) else jnp.asarray(classes - 1, "int32")
     blank, padding = (0, 0) if blank_label == "first" else (last, -1)
-    label = label.astype(jnp.int32)
+    label = _rounded(label)
     if label_lengths is not None:
-        length = label_lengths.astype(jnp.int32)
+        length = _rounded(label_lengths)
     else:
         length = jnp.sum(jnp.cumprod(label != padding, axis=1, dtype=jnp.int32), axis=1)
     label = jnp.where(jnp.arange(label.shape[1], dtype=jnp.int32) < length[:, None], label, blank)
     if data_lengths is not None:
-        until = data_lengths.astype(jnp.int32)
+        until = _rounded(data_lengths)
     else:
         until = jnp.full((batch,), steps, jnp.int32)
 

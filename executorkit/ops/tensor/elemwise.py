@@ -114,7 +114,7 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[Array], Array], str, str]] = {
         "the gamma function of x", ""),
     "gammaln": (with_jvp(lax.lgamma, lambda t, out, x: t * _digamma(x)), "ln |gamma(x)|",
         "The gradient is the digamma function."),
-    "relu": (with_jvp(_relu, lambda t, out, x: where(x > 0, t, where(x <= 0, 0, t * x))),
+    "relu": (with_jvp(_relu, lambda t, out, x: t * where(x > 0, 1, where(x <= 0, 0, x))),
         "max(x, 0)",
         "The gradient at 0 is 0, at NaN it is NaN."),
     "sigmoid": (lax.logistic, "1 / (1 + e^-x)", ""),

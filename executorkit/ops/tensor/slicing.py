@@ -64,14 +64,14 @@ def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
 def slice_axis(data: Array, *, axis: int, begin: int, end: int | None):
     """Returns entries ``begin`` to ``end`` of one axis of data, which may have any shape.
 
-    ``end=None`` means to the last entry; negative numbers count from the end. The range must not
-    be empty and must lie in the axis.
+    ``end=None`` means to the last entry; negative numbers count from the end. The range must lie
+    in the axis, and must not be empty unless the axis is.
     """
     at = normal_axis(axis, data.ndim)
     size = data.shape[at]
     first = begin + size * (begin < 0)
     last = size if end is None else end + size * (end < 0)
-    bounds = (0, first), (first + 1, last), (last, size)
+    bounds = (0, first), (first + (size != 0), last), (last, size)
     if not all(at_least(high, low, otherwise=True) for low, high in bounds):
         raise ShapeError(
             f"begin={begin}, end={end} are not a range in axis {at} of data {data.shape}"
