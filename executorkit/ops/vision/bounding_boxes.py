@@ -133,8 +133,9 @@ def box_nms(
     it are the box, ``score_index`` its score and ``id_index`` (if not negative) its class. Boxes
     count whose score is above ``valid_thresh`` and whose class is not ``background_id``; the
     ``topk`` best of them (all, if not positive) are compared; a box goes if a better one overlaps
-    it by more than ``overlap_thresh`` and has its class (any class with ``force_suppress`` or
-    without ``id_index``). Returns data's shape: the boxes that stay, best first, then rows of -1.
+    it by more than ``overlap_thresh`` and has its class, without its fraction (any class with
+    ``force_suppress`` or without ``id_index``). Returns data's shape: the boxes that stay, best
+    first, then rows of -1.
 
     The gradient is routed back to the rows that stay; a change of format does not enter it.
     """
@@ -151,7 +152,7 @@ def box_nms(
     best = jnp.take_along_axis(fixed, by_score, axis=1)
     candidate = jnp.take_along_axis(valid, by_score[..., 0], axis=1)
     box = best[..., coord_start : coord_start + 4]
-    kind = None if force_suppress or id_index < 0 else best[..., id_index]
+    kind = None if force_suppress or id_index < 0 else jnp.trunc(best[..., id_index])
     corners = to_corner(box) if in_format == "center" else box
     keep = greedy_suppression(corners, candidate, kind, overlap_thresh, inclusive=False)
 
