@@ -61,9 +61,9 @@ def test_selected_boxes_do_not_overlap_and_suppressed_ones_do():
 
 
 def test_suppression_compares_classes_without_their_fractions():
-    rows = np.float32([[1.9, 0.9, 0, 0, 1, 1], [1.2, 0.8, 0, 0, 1, 1], [0.9, 0.7, 0, 0, 1, 1]])
+    rows = [[1.9, 0.9, 0, 0, 1, 1], [1.2, 0.8, 0, 0, 1, 1], [0.9, 0.7, 0, 0, 1, 1]]
     op = ops.lookup("_contrib_box_nms")
     assert op is not None
     p = op.parse({"id_index": 0, "coord_start": 2, "score_index": 1})
-    kept, *_ = op.apply(p, [jax.numpy.asarray(rows)])
-    np.testing.assert_array_equal(kept[:, 1], np.float32([0.9, 0.7, -1]))
+    kept, *_ = op.apply(p, [jax.numpy.array(rows, np.float32)])
+    np.testing.assert_array_equal(kept[:, 1], np.array([0.9, 0.7, -1], np.float32))
