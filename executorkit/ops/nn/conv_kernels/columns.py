@@ -23,6 +23,9 @@ Networks for pictures begin with few channels, which XLA packs number by number.
 | 4      | 224 x 224 | 3 x 3  | 3        | 64      | 5.5, 5.7       |
 | 1      | 224 x 224 | 7 x 7  | 3        | 64      | 3.8, 5.1       |
 | 1      | 112 x 112 | 3 x 3  | 16       | 64      | 0.8, 0.8       |
+
+In prepared inference, up to 32 filters are one loop that sums products, without columns: 2.5 % less
+of a MobileNet v2's processor time for one picture.
 """
 
 import math
@@ -37,13 +40,15 @@ from jax import Array, lax
 from ...schema.attrs import Shape
 from ...tracing import is_known, varying_struct
 from .conv_dims import ConvDims
-from .depthwise import padded, shifted_patches
+from .depthwise import padded, shifted_patches, shifted_products_p
 
 #: Maximum number of elements of a kernel, each of which is a slice to compile, and of the matrix of
 #: windows. (17 x 17 took 8 s to compile in place of 0.2.)
 _MAX_KERNEL, _MAX_ELEMENTS = 49, 2**24
 #: The same, and the maximum number of channels, for windows of few channels.
 _FEW_MAX_KERNEL, _FEW_MAX_ELEMENTS, _FEW_CHANNELS = 25, 2**20, 8
+#: Maximum number of terms and of filters of a sum of products in place of a product of matrices.
+_FEW_TERMS, _FEW_FILTERS = 27, 32
 
 Kernels = tuple[
     Callable[..., Array] | None, Callable[..., Array] | None, Callable[..., Array] | None
@@ -72,7 +77,9 @@ def column_kernels(data: Shape, weight: Shape, dims: ConvDims, prepared: bool) -
     )
 
 
-def few_channels(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Array] | None:
+def few_channels(
+    data: Shape, weight: Shape, dims: ConvDims, prepared: bool
+) -> Callable[..., Array] | None:
     """Returns forward ``f(data, weight)`` for strided convolutions of few channels."""
     if dims.layout != "NHWC" or not is_known(*data) or max(dims.strides) == 1:
         return None
@@ -80,7 +87,26 @@ def few_channels(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Ar
     elements = data[0] * math.prod(windows) * kernel * data[-1]
     if data[-1] > _FEW_CHANNELS or kernel > _FEW_MAX_KERNEL or elements > _FEW_MAX_ELEMENTS:
         return None
+    if prepared and weight[0] <= _FEW_FILTERS and kernel * data[-1] <= _FEW_TERMS:
+        return partial(_sum_few_channels, dims=dims, out=windows)
     return partial(_convolve_few_channels, dims=dims)
+
+
+def _sum_few_channels(data: Array, weight: Array, dims: ConvDims, out: Shape) -> Array:
+    # A depth-wise convolution of the data, broadcast to the filters, over one more axis, the
+    # channels. The barriers keep the padding and the sum out of every loop that reads them.
+    filters, dtype = weight.shape[0], jnp.promote_types(data.dtype, "float32")
+    wide = lax.optimization_barrier(padded(data, dims)).astype(dtype)
+    result = shifted_products_p.bind(
+        lax.broadcast_in_dim(wide, (*wide.shape, filters), range(wide.ndim)),
+        weight.reshape(filters, math.prod(weight.shape[1:])).T.astype(dtype),
+        window=weight.shape[1:],
+        strides=(*dims.strides, 1),
+        dilation=(*dims.dilation, 1),
+        out=(*out, 1),
+        channels=data.ndim,
+    )
+    return lax.optimization_barrier(lax.squeeze(result, (data.ndim - 1,)).astype(data.dtype))
 
 
 def _convolve_few_channels(data: Array, weight: Array, dims: ConvDims) -> Array:

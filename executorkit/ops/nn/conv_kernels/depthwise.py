@@ -124,7 +124,9 @@ def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) ->
     return jnp.stack([jnp.sum(x.reshape(-1, channels), 0) for x in sums], axis=-1)
 
 
-def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, Any, Any]:
+def depthwise_kernels(
+    data: Shape, weight: Shape, dims: ConvDims, prepared: bool
+) -> tuple[Any, Any, Any]:
     kernel = dims.spatial(weight)
     out = dims.output_sizes(dims.spatial(data), kernel)
     dense = max(dims.dilation) == 1
@@ -135,6 +137,10 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
         flat = weight.reshape(weight.shape[0], -1)
         factors = _materialized_transpose(flat) if dims.channels_last else flat.T
         data = padded(data, dims)
+        if prepared:
+            # Otherwise XLA reads the terms without padding from the data before it was padded, and
+            # computes the activation again.
+            data = lax.optimization_barrier(data)
         return shifted_products_p.bind(
             varying_as(data, factors),
             varying_as(factors, data),

@@ -130,7 +130,7 @@ def cpu_kernels(
     if dims.groups == 1:
         forward, input_grad, weight_grad = column_kernels(data, weight, dims, winograd.prepared)
         by_rows = winograd_kernels(data, weight, dims, winograd)
-        forward = forward or by_rows[0] or few_channels(data, weight, dims)
+        forward = forward or by_rows[0] or few_channels(data, weight, dims, winograd.prepared)
         input_grad = (
             input_grad
             or shifted_matmul_input_grad(data, weight, dims)
@@ -144,7 +144,7 @@ def cpu_kernels(
             return forward, input_grad, im2col
         return forward, input_grad, tiled_weight_grad(data, weight, dims, _xla_weight_grad)
     if weight[0] == data[channels] and weight[channels] == 1:
-        return depthwise_kernels(data, weight, dims)
+        return depthwise_kernels(data, weight, dims, winograd.prepared)
     if channels != 1:
         return None, None, None
     if dims.groups <= _MAX_SPLIT_GROUPS:
