@@ -74,10 +74,12 @@ class _JaxprPickler(pickle.Pickler):
         return obj.name if isinstance(obj, Primitive) else None
 
     def reducer_override(self, obj: object) -> Any:
-        if type(obj) is not np.ndarray or 0 not in obj.strides:
+        if type(obj) is not np.ndarray:
             return NotImplemented
         # An element that is there once, and read many times: pickle would write it as often.
         once = obj[tuple([slice(None if stride else 1) for stride in obj.strides])]
+        if once.size == obj.size:
+            return NotImplemented
         return np.broadcast_to, (np.array(once), obj.shape)
 
 
