@@ -39,8 +39,9 @@ _PRODUCTS = primitives_with(Trait.PRODUCT)
 _VIEWS = primitives_with(Trait.VIEW)
 #: The primitives that evaluate jaxprs: all others look at them.
 _CALLING = frozenset({"cond", "scan", "while"})
-#: Arrays of fewer elements than these binary digits can count are neither used again nor divided.
-_SMALL_BITS = 10
+#: Arrays of fewer elements than these binary digits can count are neither used again nor divided;
+#: of those with fewer than the second number, products are not large, and functions take no time.
+_SMALL_BITS, _SMALLEST_BITS = 10, 6
 #: Maximum number of orders of magnitude with a plan of their own.
 _MAX_TEMPLATES = 32
 #: The positions of the steps that depend on sizes, with the numbers of their equations, or ``~k``
@@ -59,7 +60,7 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr | Plan) -> Plan:
 class GeneralPlan:
     """The plans of a flat jaxpr whose sizes are expressions of symbols."""
 
-    __slots__ = ("_avals", "_flat", "_params", "_planner", "_templates", "_values")
+    __slots__ = ("_avals", "_flat", "_params", "_planner", "_small_bits", "_templates", "_values")
 
     def __init__(self, flat: FlatJaxpr, sizes: SymbolicSizes) -> None:
         self._flat, runs = in_runs(flat)
@@ -90,6 +91,9 @@ class GeneralPlan:
                 self._params[n] = varying
         self._values = sizes.function(list(expressions))
         self._planner = _Planner(self._flat, runs, self._params)
+        heavy = any(w >= FUNCTION_WEIGHT * ELEMENT_SECONDS for w in self._planner.weights)
+        has_products = any(e.call.name in _PRODUCTS for e in self._flat.equations)
+        self._small_bits = _SMALLEST_BITS if heavy or has_products else _SMALL_BITS
         #: Plans by the orders of magnitude of all arrays, from which all that the planner chooses
         #: follows, but the steps that vary.
         self._templates: dict[tuple[int, ...], tuple[Plan, _Varying]] = {}
@@ -100,7 +104,7 @@ class GeneralPlan:
         avals, orders = flat.avals.copy(), []
         for (n, dtype), numbers in self._avals.items():
             aval = Aval(evaluated[n], dtype)
-            orders.append(max(aval.size.bit_length(), _SMALL_BITS))
+            orders.append(max(aval.size.bit_length(), self._small_bits))
             for i in numbers:
                 avals[i] = aval
 
@@ -117,7 +121,7 @@ class GeneralPlan:
         template = self._templates.get(tuple(orders))
         if template is None:
             planned, varying = self._planner.plan(avals, call_of)
-            is_large = planned.large_products or max(orders, default=0) > _SMALL_BITS
+            is_large = planned.large_products or max(orders, default=0) > self._small_bits
             planned = replace(planned, large_products=is_large)
             if len(self._templates) >= _MAX_TEMPLATES:
                 self._templates.clear()
@@ -178,7 +182,7 @@ class _Planner:
             r.make(e.call) if r is not None and r.any_shape else None for e, r in pairs
         ]
         self._steps = [self._known_steps(n) for n in range(len(equations))]
-        self._weights = [0.0 if r is None else _element_seconds(e, r) for e, r in pairs]
+        self.weights = [0.0 if r is None else _element_seconds(e, r) for e, r in pairs]
         self._varying = frozenset(varying)
         self._fixed: dict[int, list[_PlannedEquation]] = {}
         self._blocks: dict[int, tuple[Blocks, PlanStep]] = {}
@@ -246,7 +250,7 @@ class _Planner:
             self._blocks[k] = self._blocks_of(numbers)
         blocks, step = self._blocks[k]
         shape = avals[blocks.outputs[0]].shape
-        work = math.prod(shape) * sum([self._weights[n] for n in numbers])
+        work = math.prod(shape) * sum([self.weights[n] for n in numbers])
         passing = sum([avals[i].nbytes for i in (*step.ins, *blocks.outputs)]) / BYTE_RATE
         step = step._replace(kernel=partial(blocks.compute, shape, int(work * FLOP_RATE / 2)))
         return step, CALL_SECONDS + max(work, passing)
@@ -310,7 +314,7 @@ class _Planner:
         if name in _PRODUCTS:
             seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE
         else:
-            seconds = max(seconds, largest * self._weights[n])
+            seconds = max(seconds, largest * self.weights[n])
         is_large = known is None and largest >= _SMALLEST_LARGE and _has_large_product(rule, call)
         return _PlannedEquation(step, (), CALL_SECONDS + seconds, is_large, is_bound, varying)
 

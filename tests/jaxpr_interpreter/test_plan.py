@@ -384,6 +384,17 @@ def test_plans_of_all_orders_of_magnitude_have_the_numbers_of_fixed_ones():
             assert (a.shape, a.tobytes()) == (b.shape, b.tobytes())
 
 
+@pytest.mark.parametrize("function", [jnp.matmul, lambda x, y: lax.sort(x) + y])
+def test_plans_of_small_sizes_know_large_products_and_their_time(function):
+    sizes = SymbolicSizes.of((None, 1, 1, None, 1, 1), (2, 3, 3, 2, 3, 3))
+    shapes = [jax.ShapeDtypeStruct(sizes.sizes[:3], np.float32)] * 2
+    general = GeneralPlan(flattened(jax.make_jaxpr(function)(*shapes)), sizes)
+    for n in (3, 22, 5):
+        fixed, ours = planned(function, *np.ones((2, 2, n, n), np.float32)), general.at((n,))
+        assert ours.large_products == fixed.large_products == (n == 22)
+        assert ours.estimate == pytest.approx(fixed.estimate, rel=0.6)
+
+
 def test_equal_equations_are_computed_once():
     steps = planned(lambda x: jnp.exp(x) * 2 + jnp.exp(x), X)
     assert steps.equations == 3
@@ -409,7 +420,7 @@ def test_tangents_by_rules_are_those_of_jax(monkeypatch):
 
 
 def test_a_constant_with_equal_rows_is_stored_as_one_row():
-    rows, x = np.broadcast_to(np.float32([1, 2, 3]), (4096, 3)), np.ones((1, 3), np.float32)
+    rows, x = np.broadcast_to(np.arange(3, dtype="f4"), (4096, 3)), np.ones((1, 3), np.float32)
     jaxpr = jax.make_jaxpr(lambda x: lax.concatenate([x, jnp.broadcast_to(rows[0], rows.shape)], 0))
     contents = flattened(jaxpr(x)).to_bytes()
     assert len(contents) < 4096
