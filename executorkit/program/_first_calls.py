@@ -56,6 +56,9 @@ from .disk_cache import CachedJit, trace_context
 _INTERPRETED = 2.5
 #: The last call with the same shapes that first runs the program, or waits for it.
 _TAKE_OVER_AT = 48
+#: Estimated seconds of a call beside which nothing is compiled: both would take longer than one
+#: after the other, and need their memory at the same time.
+_LONG_SECONDS = 0.1
 #: Estimated seconds of compiling a program, by the square root of the number of its equations, and
 #: by their number: the more there are, the more of them are fused. Measured beside other busy
 #: processes: 0.6 with 186 equations (SqueezeNet) and 748 (training of a deep MLP), 1.2 with 215 (of
@@ -104,7 +107,8 @@ class Entry:
     """Calls of a function with arguments of certain shapes."""
 
     __slots__ = (
-        "_compile_at", "_count", "_take_over_at", "_task", "function", "interpret", "is_general",
+        "_compile_at", "_count", "_is_long", "_take_over_at", "_task", "function", "interpret",
+        "is_general",
     )  # fmt: skip
 
     def __init__(
@@ -120,6 +124,7 @@ class Entry:
         self.function = function if pays else None
         self._take_over_at = math.inf if interpret else min(calls + 1, _TAKE_OVER_AT)
         self._compile_at = math.inf if interpret else max(2, self._take_over_at * 2 // 3)
+        self._is_long = function is not None and function.estimate > _LONG_SECONDS
         self._count = 0
         self._task: CompileTask | None = None
 
@@ -132,13 +137,13 @@ class Entry:
         """Counts a call and tells whether it is interpreted. Has the program compiled in the
         background when it is time, and waits for it when it is to run."""
         self._count += 1
-        if self._count >= self._take_over_at:
-            if self._task is not None:
-                self._task.finish()
-            return False
         if self._task is None and self._count >= self._compile_at:
             self._task = submit()
-        return True
+        if self._count < (self._compile_at if self._is_long else self._take_over_at):
+            return True
+        if self._task is not None:
+            self._task.finish()
+        return False
 
 
 class HostPlans(dict[HostKey, Plan | None]):

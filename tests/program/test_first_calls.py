@@ -163,11 +163,14 @@ def test_a_program_takes_over_at_a_fixed_call(compilations):
     np.testing.assert_allclose(last, outputs[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize(("estimate", "begins", "takes_over"), [(0.5, 2, 3), (0.125, 7, 11)])
+@pytest.mark.parametrize(
+    ("estimate", "begins", "takes_over"), [(0.5, 2, 2), (0.125, 7, 7), (0.0625, 14, 21)]
+)
 def test_longer_calls_are_interpreted_less_often(
     estimate, begins, takes_over, monkeypatch, compilations
 ):
-    """Together they take 2.5 times as long as compiling, which begins at two thirds of them."""
+    """Together they take 2.5 times as long as compiling, which begins at two thirds of them, and
+    which calls of more than 0.1 s wait for."""
     monkeypatch.setattr(InterpretedFunction, "estimate", estimate)
     monkeypatch.setattr(_first_calls, "_COMPILE_SECONDS", 0.48 / 2)
     monkeypatch.setattr(_first_calls, "_COMPILE_SECONDS_EACH", 0.02 / 4)
