@@ -389,7 +389,7 @@ class CompiledFunction:
     def host_plan_for(
         self, key: HostKey, shapes: Sequence[tuple[int, ...]] | None = None
     ) -> Plan | None:
-        """Returns the plan of a small call of new shapes without a trace; None if there is none.
+        """Returns the plan of a first call of its shapes without a trace; None if there is none.
         ``shapes`` are the results' of an element-wise call."""
         plans = self.host_plans
         steps = plans.of_any_sizes(key) if shapes is None else plans.of_any_shape(key, shapes)
@@ -402,7 +402,7 @@ class CompiledFunction:
 
     def is_listed(self, *args: Tree) -> bool:
         calls = self._first_calls
-        return calls is not None and calls.is_listed(calls.split(args)[1])
+        return calls is not None and calls.split(args)[1] in calls.entries
 
     # -- compilation ahead -----------------------------------------------------------------------
 

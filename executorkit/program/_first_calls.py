@@ -293,10 +293,7 @@ class FirstCalls:
         """Tells whether these shapes are known to be uncompiled, in a fifth of JAX's time."""
         if self.unlisted or not self.counted or self._interpret() is False:
             return False
-        return not self.is_listed(signature)
-
-    def is_listed(self, signature: Hashable) -> bool:
-        return signature in self.entries
+        return signature not in self.entries
 
     def first(
         self, args: Arrays, split: tuple[Arrays, Hashable], host_key: HostKey | None = None
