@@ -14,7 +14,8 @@ Arrays = Sequence[Any]
 #: Positions of the arguments that are the same on all devices: the updates' keys and
 #: hyperparameters.
 REPLICATED_ARGS = (6, 7)
-#: Maximum number of bytes of a gradient that is returned in a row with others: a result takes 1 us.
+#: Maximum number of bytes of a gradient that a CPU returns in a row with others: a result takes
+#: 1 us. On other devices each one that is read would be a program.
 _SMALL_GRADIENT = 1 << 14
 
 
@@ -84,7 +85,7 @@ def make_step(
     interrupt would lose the results. A gradient that an update consumes is returned as None.
     ``reduce`` sums gradients over the devices of a group, all of them at once. The replacements of
     the donated arrays come first, so that no gradient of the same shape gets their memory.
-    Without ``reduce`` small gradients are None, and an array of them in a row comes last.
+    Without ``reduce``, CPUs return None for small gradients, and an array of them in a row last.
     """
     gradient_function = program.gradient_function(train)
 
@@ -170,7 +171,8 @@ def _in_a_row(spec: StepSpec, grads: Arrays) -> tuple[Arrays, Operands]:
     """Returns gradients for updates, and as results of the step."""
     visible = _visible(spec, grads)
     small = [k for k, g in enumerate(visible) if g is not None and g.nbytes <= _SMALL_GRADIENT]
-    if None in visible or len(small) < 2 or len({grads[k].dtype for k in small}) > 1:
+    several = len(small) > 1 and len({grads[k].dtype for k in small}) == 1
+    if None in visible or not several or jax.default_backend() != "cpu":
         return grads, visible
     # XLA would compute a fused gradient once more in an update, and in the loop over the row.
     apart = dict(zip(small, lax.optimization_barrier([grads[k] for k in small]), strict=True))

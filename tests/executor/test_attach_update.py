@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -111,6 +112,17 @@ def test_small_gradients_are_one_result_and_split_off_when_one_is_read():
         weight = expected.grad_dict["fc1_weight"].asnumpy()
         np.testing.assert_allclose(view.asnumpy(), weight[1:3], 1e-4, 1e-6)
         np.testing.assert_allclose(grads["fc1_weight"].asnumpy(), weight, 1e-4, 1e-6)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+def test_small_gradients_are_in_a_row_on_cpus_alone(monkeypatch, backend):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    executor = _bound()
+    executor.forward(is_train=True)
+    executor.backward()
+    _update(executor, _counts(), lr=0.0)
+    executor.outputs[0].wait_to_read()
+    assert (executor.grad_dict["fc1_bias"].current is None) == (backend == "cpu")
 
 
 @pytest.mark.usefixtures("compiled")
