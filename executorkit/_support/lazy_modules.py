@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -24,11 +24,8 @@ def lazy_modules(
     contents = vars(sys.modules[package])
     aliases = aliases or {}
 
-    def member(module: str, name: str) -> Any:
-        return getattr(import_module(f"{package}.{module}"), name)
-
     values = dict(values or {}) | {
-        name: partial(member, module, name)
+        name: lambda module=module, name=name: getattr(import_module(f"{package}.{module}"), name)
         for module, names in (members or {}).items()
         for name in names
     }

@@ -329,8 +329,7 @@ class Row:
                 x.set_result(self, row.read(start, shape))
             start += math.prod(shape)
 
-    def force(self) -> None:
-        self()
+    force = __call__
 
 
 def defer_all(arrays: Iterable[PendingValue], producer: Producer) -> None:
