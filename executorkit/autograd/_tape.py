@@ -311,7 +311,8 @@ def _compute_at_once(
             for r, head, is_inexact in zip(results, heads, kinds, strict=True)
             if is_inexact
         )
-        grads = dict(zip(floating, vjp(cotangents), strict=True))
+        with call_errors(op, p, values):
+            grads = dict(zip(floating, vjp(cotangents), strict=True))
         return [grads.get(i) for i in range(len(values))]
 
     ImmediateSegment(arrays, outputs, in_x64(gradients))

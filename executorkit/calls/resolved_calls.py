@@ -25,6 +25,7 @@ from ..ops.schema.attrs import Attr, Floats, to_text
 from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES, NEEDS_NUMBERS, NEEDS_VALUES
+from ..ops.value_checks import exception_in
 
 #: Shape and dtype.
 ArrayType = tuple[tuple[int, ...], np.dtype]
@@ -228,6 +229,13 @@ def call_errors(op: OpDef, p: Params, arrays: Arrays) -> Iterator[None]:
     except MXNetError as error:
         error.add_note(f"in operator {op.name}: {describe_inputs(op, p, arrays)}")
         raise
+    except jax.errors.JaxRuntimeError as error:
+        cause = exception_in(error)
+        if cause is None:
+            raise
+        because = f"{type(cause).__name__}: {cause}"
+        where, problem = f"operator {op.name}", "a Python function raised an exception"
+        raise MXNetError(where, problem, because=because) from cause
     except (TypeError, ValueError) as error:
         given_by = describe_inputs(op, p, arrays)
         raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error

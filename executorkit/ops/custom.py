@@ -190,10 +190,11 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         try:
             compute()
         except Exception as error:
+            number = keep_exception(error)
             if not defers_errors:
                 raise
             _log.exception("operator Custom: %s of %r raised an exception", direction, op_type)
-            return np.int32(keep_exception(error))
+            return np.int32(number)
         return np.int32(0)
 
     def check(direction: str, exception: Array) -> None:

@@ -93,3 +93,12 @@ def keep_exception(exception: Exception) -> int:
             del _exceptions[next(iter(_exceptions))]
         _exceptions[number] = exception
     return number
+
+
+def exception_in(error: Exception) -> Exception | None:
+    """Returns the kept exception whose text JAX's error of a callback has; None without one."""
+    with _lock:
+        for number, kept in reversed(_exceptions.items()):
+            if f"{type(kept).__name__}: {kept}" in str(error):
+                return _exceptions.pop(number)
+    return None

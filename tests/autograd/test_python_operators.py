@@ -88,9 +88,11 @@ class TestCustom:
             with pytest.raises(MXNetError, match="no inputs in computation graph"):
                 head.backward()
 
-    def test_what_it_raises_in_backward(self):
+    def test_what_it_raises(self):
         class Broken(operator.CustomOp):
             def forward(self, is_train, req, in_data, out_data, aux):
+                if in_data[0].asnumpy()[0] == 0:
+                    raise KeyError("no result")
                 self.assign(out_data[0], req[0], in_data[0])
 
             def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
@@ -104,8 +106,12 @@ class TestCustom:
         x = leaf([1, 2])
         with mx.autograd.record():
             y = nd.Custom(x, op_type="broken")
-        with pytest.raises(Exception, match="no gradient"):
+            with pytest.raises(MXNetError, match="because KeyError: 'no result'") as forward:
+                nd.Custom(x * 0, op_type="broken")
+        with pytest.raises(MXNetError, match="because ValueError: no gradient") as backward:
             y.backward()
+        causes = [type(error.value.__cause__) for error in (forward, backward)]
+        assert causes == [KeyError, ValueError]
         assert x.grad.asnumpy().tolist() == [0, 0]
 
 
