@@ -158,7 +158,8 @@ def _leftovers(folder: str, stem: str) -> Iterator[str]:
 
 def _remove_unlocked(path: str) -> None:
     with contextlib.suppress(OSError):  # BlockingIOError: its writer is alive
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        # Not for writing: the file may be renamed meanwhile, and look as if the program held it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.remove(path)

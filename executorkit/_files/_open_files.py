@@ -28,5 +28,6 @@ def _may_write(descriptor: int, status: os.stat_result) -> bool:
     with contextlib.suppress(OSError):  # it was closed in the meantime
         if os.path.samestat(os.fstat(descriptor), status):
             access = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
-            return access != os.O_RDONLY
+            # Another thread may have closed it, and opened another file by the same number.
+            return access != os.O_RDONLY and os.path.samestat(os.fstat(descriptor), status)
     return False

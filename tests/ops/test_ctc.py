@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import jax
 import numpy as np
@@ -44,10 +45,14 @@ def test_fractions_are_rounded_away_from_zero():
     data = mx.nd.array(np.random.default_rng(0).normal(size=(6, 2, 5)))
     lengths = [mx.nd.array(n) for n in ([4.5, 5.4], [1.5, 1.6])]
     rounded = [mx.nd.array(n) for n in ([5, 5], [2, 2])]
-    options = {"use_data_lengths": True, "use_label_lengths": True}
-    loss = mx.nd.ctc_loss(data, mx.nd.array([[1.4, 2.5], [0.5, 3.5]]), *lengths, **options)
-    expected = mx.nd.ctc_loss(data, mx.nd.array([[1, 3], [1, 4]]), *rounded, **options)
-    np.testing.assert_array_equal(loss.asnumpy(), expected.asnumpy())
+
+    def loss(label, counts) -> np.ndarray:
+        arrays: list[Any] = [data, mx.nd.array(label), *counts]
+        options: dict[str, Any] = {"use_data_lengths": True, "use_label_lengths": True}
+        return mx.nd.ctc_loss(*arrays, **options).asnumpy()
+
+    expected = loss([[1, 3], [1, 4]], rounded)
+    np.testing.assert_array_equal(loss([[1.4, 2.5], [0.5, 3.5]], lengths), expected)
 
 
 def test_warp_ctc_has_the_gradient_of_the_loss():
