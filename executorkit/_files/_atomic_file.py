@@ -161,7 +161,7 @@ def _remove_unlocked(path: str) -> None:
         # Not for writing: the file may be renamed meanwhile, and look as if the program held it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             os.remove(path)
         finally:
             os.close(descriptor)
