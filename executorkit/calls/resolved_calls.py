@@ -230,12 +230,10 @@ def call_errors(op: OpDef, p: Params, arrays: Arrays) -> Iterator[None]:
         error.add_note(f"in operator {op.name}: {describe_inputs(op, p, arrays)}")
         raise
     except jax.errors.JaxRuntimeError as error:
-        cause = exception_in(error)
-        if cause is None:
+        raised = exception_in(error)
+        if raised is None:
             raise
-        because = f"{type(cause).__name__}: {cause}"
-        where, problem = f"operator {op.name}", "a Python function raised an exception"
-        raise MXNetError(where, problem, because=because) from cause
+        raise raised from raised.__cause__
     except (TypeError, ValueError) as error:
         given_by = describe_inputs(op, p, arrays)
         raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error

@@ -20,7 +20,7 @@ from jax import Array
 from jax.experimental import io_callback
 
 from .._support.annotations import Operands, Raw, Tree
-from ..errors import UnknownOperatorError
+from ..errors import MXNetError, UnknownOperatorError
 from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
 from .schema.operator_registry import register
@@ -183,23 +183,23 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
     floating = [i for i in range(count) if jnp.issubdtype(data[i].dtype, jnp.floating)]
     smooth = [jax.ShapeDtypeStruct(data[i].shape, data[i].dtype) for i in floating]
     instance = _KernelRef(lambda: info.create(shapes, dtypes))
-
-    defers_errors = collects_checks()
+    defers_errors, where = collects_checks(), f"operator Custom ({op_type!r})"
 
     def run(direction: str, compute: Callable[[], None]) -> np.int32:
         try:
             compute()
         except Exception as error:
-            number = keep_exception(error)
             if not defers_errors:
-                raise
+                because = f"{type(error).__name__}: {error}"
+                raised = MXNetError(where, f"{direction} raised an exception", because=because)
+                keep_exception(raised)
+                raise raised from error
             _log.exception("operator Custom: %s of %r raised an exception", direction, op_type)
-            return np.int32(number)
+            return np.int32(keep_exception(error))
         return np.int32(0)
 
     def check(direction: str, exception: Array) -> None:
-        where, problem = f"operator Custom ({op_type!r})", f"{direction} raised an exception"
-        check_values(exception == 0, where, problem, exception=exception)
+        check_values(exception == 0, where, f"{direction} raised an exception", exception=exception)
 
     def run_forward(*arrays: Raw) -> Operands:
         new, results = _copies(arrays[count:]), [np.zeros(x.shape, x.dtype) for x in outs]
