@@ -58,8 +58,8 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1364, "_files": 464, "_support": 902, "arrays": 1050, "autograd": 3716, "callback":
-    176, "calls": 1287, "contrib": 2335, "data": 52, "debugging": 638, "display": 1914,
+    "_cli": 1364, "_files": 464, "_support": 901, "arrays": 1050, "autograd": 3716, "callback":
+    176, "calls": 1285, "contrib": 2335, "data": 52, "debugging": 638, "display": 1914,
     "executor": 3113, "executorkit": 3726, "export": 728, "gluon": 12545, "image": 2094,
     "initializer": 673, "inspection": 669, "io": 2965, "jaxpr_interpreter": 3273, "jaxprs": 670,
     "kvstore": 801, "lowering": 4487, "metric": 1330, "model": 1051, "module": 3117, "ndarray":
@@ -68,7 +68,7 @@ LINE_BUDGETS = {
     "rnn": 1253, "symbol": 2929, "test_utils": 1419, "training": 939, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 106_199
+TOTAL_LINES = 106_196
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

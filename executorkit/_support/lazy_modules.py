@@ -23,7 +23,6 @@ def lazy_modules(
     AttributeError with a hint."""
     contents = vars(sys.modules[package])
     aliases = aliases or {}
-
     values = dict(values or {}) | {
         name: lambda module=module, name=name: getattr(import_module(f"{package}.{module}"), name)
         for module, names in (members or {}).items()

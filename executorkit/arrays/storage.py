@@ -308,25 +308,25 @@ class Storage:
         self.shared = False
 
 
-class Row:
-    """The producer of arrays that are in a row in one until one is read. Holds them weakly."""
+class PackedArrays:
+    """The producer of parts of one array, which the first read splits. Holds the parts weakly."""
 
-    __slots__ = ("__weakref__", "_arrays", "_row", "_shapes")
+    __slots__ = ("__weakref__", "_arrays", "_packed", "_shapes")
 
     source = None
     copies = False
 
-    def __init__(self, row: jax.Array, arrays: Sequence[Any]) -> None:
-        self._row = row
+    def __init__(self, packed: jax.Array, arrays: Sequence[Any]) -> None:
+        self._packed = packed
         self._arrays = list(map(weakref.ref, arrays))
         self._shapes = [x.shape for x in arrays]
 
     def __call__(self) -> None:
-        row, start = Storage(self._row.shape, self._row.dtype, self._row), 0
+        whole, start = Storage(self._packed.shape, self._packed.dtype, self._packed), 0
         for reference, shape in zip(self._arrays, self._shapes, strict=True):
             x = reference()
             if x is not None:
-                x.set_result(self, row.read(start, shape))
+                x.set_result(self, whole.read(start, shape))
             start += math.prod(shape)
 
     force = __call__
@@ -344,18 +344,18 @@ def defer_all(arrays: Iterable[PendingValue], producer: Producer) -> None:
 
 
 def set_results(arrays: Sequence[PendingValue], producer: Producer, values: Sequence[Any]) -> None:
-    """Assigns the results of a producer to the arrays that still wait for it. One result more than
-    there are arrays has the contents of those whose result is None, in a row."""
-    row, n = None, len(arrays)
+    """Assigns the results of a producer to the arrays that still wait for it. An additional
+    last result packs the contents of the arrays whose result is None."""
+    packed, n = None, len(arrays)
     if len(values) > n:
-        row = Row(values[n], [x for k, x in enumerate(arrays) if values[k] is None])
+        packed = PackedArrays(values[n], [x for k, x in enumerate(arrays) if values[k] is None])
     for x, value in zip(arrays, values[:n], strict=True):
         if isinstance(x, Storage) and x.producer is producer:
             x.version += 1
             x.current = value
             x.shared = False
-            x.producer = None if value is not None else row
+            x.producer = None if value is not None else packed
         elif value is not None:
             x.set_result(producer, value)
-        elif row is not None and x.pending is producer:
-            x.defer(row)
+        elif packed is not None and x.pending is producer:
+            x.defer(packed)

@@ -14,7 +14,7 @@ Arrays = Sequence[Any]
 #: Positions of the arguments that are the same on all devices: the updates' keys and
 #: hyperparameters.
 REPLICATED_ARGS = (6, 7)
-#: Maximum number of bytes of a gradient that a CPU returns in a row with others: a result takes
+#: Maximum number of bytes of a gradient that a CPU returns packed with others: a result takes
 #: 1 us. On other devices each one that is read would be a program.
 _SMALL_GRADIENT = 1 << 14
 
@@ -85,7 +85,7 @@ def make_step(
     interrupt would lose the results. A gradient that an update consumes is returned as None.
     ``reduce`` sums gradients over the devices of a group, all of them at once. The replacements of
     the donated arrays come first, so that no gradient of the same shape gets their memory.
-    Without ``reduce``, CPUs return None for small gradients, and an array of them in a row last.
+    Without ``reduce``, small gradients on CPUs are None, packed in an additional last result.
     """
     gradient_function = program.gradient_function(train)
 
@@ -111,7 +111,7 @@ def make_step(
         )
         totals = visible = [_copied_once(g) if spec.keep_gradients else g for g in grads]
         if reduce is None:
-            totals, visible = _in_a_row(spec, totals)
+            totals, visible = _packed(spec, totals)
         else:
             targets = [k for update in spec.updates for k in update.targets]
             changed = (*new_aux, *forward_states)
@@ -152,7 +152,7 @@ def make_backward_step(backward: Function, argnums: Sequence[int], spec: StepSpe
         grads = backward(residuals.with_arguments(arguments), heads, accumulated)
         if spec.keep_gradients:
             grads = tuple(map(_copied_once, grads))
-        grads, visible = _in_a_row(spec, grads)
+        grads, visible = _packed(spec, grads)
         new = apply_updates(spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams)
         return (*new, ()), visible
 
@@ -167,18 +167,18 @@ def _copied_once(grad: Array) -> Array:
     return lax.optimization_barrier(grad.reshape(-1)).reshape(grad.shape)
 
 
-def _in_a_row(spec: StepSpec, grads: Arrays) -> tuple[Arrays, Operands]:
+def _packed(spec: StepSpec, grads: Arrays) -> tuple[Arrays, Operands]:
     """Returns gradients for updates, and as results of the step."""
     visible = _visible(spec, grads)
     small = [k for k, g in enumerate(visible) if g is not None and g.nbytes <= _SMALL_GRADIENT]
     several = len(small) > 1 and len({grads[k].dtype for k in small}) == 1
     if None in visible or not several or jax.default_backend() != "cpu":
         return grads, visible
-    # XLA would compute a fused gradient once more in an update, and in the loop over the row.
+    # XLA would compute a fused gradient once more in an update, and in the loop that packs it.
     apart = dict(zip(small, lax.optimization_barrier([grads[k] for k in small]), strict=True))
-    row = jnp.concatenate([g.reshape(-1) for g in apart.values()])
+    packed = jnp.concatenate([g.reshape(-1) for g in apart.values()])
     visible = [None if k in apart else g for k, g in enumerate(grads)]
-    return [apart.get(k, g) for k, g in enumerate(grads)], (*visible, row)
+    return [apart.get(k, g) for k, g in enumerate(grads)], (*visible, packed)
 
 
 def _visible(spec: StepSpec, grads: Arrays) -> Operands:

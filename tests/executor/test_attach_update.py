@@ -115,7 +115,7 @@ def test_small_gradients_are_one_result_and_split_off_when_one_is_read():
 
 
 @pytest.mark.parametrize("backend", ["cpu", "gpu"])
-def test_small_gradients_are_in_a_row_on_cpus_alone(monkeypatch, backend):
+def test_small_gradients_are_packed_on_cpus_alone(monkeypatch, backend):
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     executor = _bound()
     executor.forward(is_train=True)
