@@ -251,12 +251,12 @@ def _head_gradient(head: Handle, grad: Raw) -> Tree:
     if not isinstance(grad, Handle):
         problem = f"{type(grad).__name__} is not an NDArray"
         raise InputTypeError("autograd.backward: head gradient", problem, hint="mx.nd.array(...)")
-    if grad.shape != head.shape:
-        problem = f"it is {grad.shape}, expected {head.shape}"
+    if grad.size != head.size:
+        problem = f"it is {grad.shape}, expected {head.shape}, or as many elements"
         raise ShapeError("autograd.backward: head gradient", problem)
     value = grad.value
     grad.storage.shared = True
-    return _fitted(value, head)
+    return _fitted(value if grad.shape == head.shape else value.reshape(head.shape), head)
 
 
 _known_ones: dict[Hashable, Any] = {}

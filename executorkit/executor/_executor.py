@@ -46,6 +46,7 @@ from ._reshape import BoundArrays
 from ._snapshot import last_snapshot, node_devices, nonfinite_accumulated
 from ._validation import (
     check_arrays,
+    check_input,
     convert_input,
     dict_by_name,
     is_assignable,
@@ -262,6 +263,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         for name, value in inputs.items():
             target = arrays.get(name)
             if target is None:
+                check_input(value, name)
                 hint = did_you_mean(name, arrays)
                 raise UnknownArgumentError("forward", f"unknown argument {name!r}", hint=hint)
             if value.__class__ is NDArray and is_assignable(value, target):

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from .._support.annotations import Arrays
+from .._support.shape_semantics import numpy_shapes
 from ..arrays.values import FittedValue, fit
 from ..context import Context
 from ..display import many
@@ -115,10 +116,14 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
     return fit(value, target.shape, target.storage.dtype, target.context.device, where)
 
 
-def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
+def check_input(value: Any, name: str) -> None:
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         problem = f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array"
         raise BindError(f"forward: {name!r}", problem)
+
+
+def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
+    check_input(value, name)
     try:
         return convert_for(value, target, f"forward: {name!r}")
     except ShapeError as error:
@@ -168,7 +173,7 @@ def check_arrays(
         if array.shape != shape:
             raise ShapeError(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
     for name, shape in zip(graph.output_names, inferred.out_shapes, strict=True):
-        if not is_fully_known(shape):
+        if not is_fully_known(shape) and (shape is None or not numpy_shapes()):
             raise ShapeError(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
     for name, array, grad in zip(
         graph.arg_names, arg_arrays, grad_arrays or [None] * len(arg_arrays),

@@ -49,7 +49,8 @@ class AdvancedIndex(NamedTuple):
 
 def parse_index(key: Any, shape: Shape, scalars: bool = False) -> BasicIndex | AdvancedIndex:
     """Returns the part of an array of ``shape`` that an index selects. With ``scalars``, as in
-    NumPy, integers alone select an element of shape (), and arrays of booleans are masks.
+    NumPy, integers alone select an element of shape (), and arrays of booleans are masks; True
+    and False, of shape (), add a first axis of length 1 or 0.
 
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError for
     an entry that cannot be an index.
@@ -57,6 +58,12 @@ def parse_index(key: Any, shape: Shape, scalars: bool = False) -> BasicIndex | A
     if not shape and isinstance(key, slice) and key == slice(None):
         key = ()
     keys = key if isinstance(key, tuple) else (key,)
+    flags = [k for k in keys if _is_flag(k)] if scalars else []
+    if flags and shape:
+        rest = tuple(k for k in keys if not _is_flag(k))
+        part = parse_index((None, *rest), shape, scalars)
+        none = (0,) * len(shape)
+        return part if all(flags) else BasicIndex(none, none, none, (0, *part.shape[1:]))
     entries = _numpy_entries(keys) if scalars else [_entry(k) for k in keys]
     entries = _expand(entries, shape)
     if any(isinstance(e, np.ndarray) for e in entries):
@@ -69,6 +76,10 @@ class _Mask(NamedTuple):
 
     axis_length: int
     places: np.ndarray
+
+
+def _is_flag(k: Any) -> bool:
+    return isinstance(k, bool) or (isinstance(k, Handle) and not k.ndim and k.dtype == bool)
 
 
 def _numpy_entries(keys: tuple[Any, ...]) -> list[Any]:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentValueError, InputTypeError, NotSupportedError
-from ..ndarray import NDArray
 from ..ops.schema.operator_registry import named
 from ._table import FUNCTIONS
 from ._ufuncs import UFUNCS
@@ -128,22 +127,17 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Returns ``arr`` with ``values`` before the index ``obj`` (a number, a slice or an array of
     them) along ``axis``, or among all elements."""
-    source = _reshape(arr, -1) if axis is None else arr
-    at = axis or 0
-    chosen = np.asarray(obj.asnumpy() if isinstance(obj, NDArray) else obj, dtype=object)
-    numbers = np.arange(source.shape[at])[obj] if isinstance(obj, slice) else chosen.astype(int)
-    order = np.insert(np.arange(source.shape[at]), numbers, -1, axis=0)
-    count = int((order == -1).sum())
-    shape = (*source.shape[:at], count, *source.shape[at + 1 :])
+    arrays, attrs = [arr], {"axis": axis}
     if is_number(values):
-        values = full_like(source, values)
-        new = take(values, arr_like(source, [0] * count), at) if count else values
+        attrs["val"] = values
     else:
-        if axis is not None and numbers.ndim == 0 and values.ndim == source.ndim - 1:
-            values = FUNCTIONS["expand_dims"](values, at)
-        new = FUNCTIONS["broadcast_to"](values.astype(source.dtype), shape)
-    places = np.where(order == -1, source.shape[at] + np.cumsum(order == -1) - 1, order)
-    return take(concatenate([source, new], at), arr_like(source, places.tolist()), at)
+        arrays.append(values)
+    if isinstance(obj, slice):
+        attrs |= {"start": obj.start, "stop": obj.stop, "step": obj.step or 1}
+        return call("_npi_insert_slice", "insert_slice", arrays, **attrs)
+    if isinstance(obj, int | np.integer):
+        return call("_npi_insert_scalar", "insert_scalar", arrays, int_ind=int(obj), **attrs)
+    return call("_npi_insert_tensor", "insert_tensor", [*arrays, obj], **attrs)
 
 
 def arr_like(array: Any, numbers: Any) -> Any:
@@ -157,6 +151,8 @@ def arr_like(array: Any, numbers: Any) -> Any:
 
 def _sequence(name: str, arrays: Any) -> list[Any]:
     parts = list(arrays) if isinstance(arrays, list | tuple) or is_numpy(arrays) else [arrays]
+    if not parts:
+        raise ArgumentValueError(f"np.{name}", "there are no arrays to join")
     for x in parts:
         check_array(name, x, "a part")
     return parts

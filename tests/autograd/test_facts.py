@@ -27,7 +27,7 @@ def _raises(*names: str) -> Any:
 
 
 BOTH = "both head gradients count; in MXNet the last one does"
-SHAPE = "MXNet takes a head gradient of another shape, and reads beyond it or a part of it"
+SHAPE = "MXNet takes a head gradient of another size, and reads beyond it or a part of it"
 CAST = "a head gradient is cast to its head's dtype; MXNet refuses it"
 ADD = "MXNet loses what the gradient held, or a part of the gradient, where 'add' is asked for"
 TWICE = "one variable may be asked for twice; MXNet refuses it"

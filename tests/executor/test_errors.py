@@ -420,6 +420,11 @@ RUN = {
 forward: unknown argument 'dat'
   try: 'data'""",
     ),
+    "unknown argument that is no array": (
+        lambda e: e.forward(dat=3),
+        (ValueError,),
+        "forward: 'dat': an int, expected an NDArray, a NumPy or a JAX array",
+    ),
     "argument's shape": (
         lambda e: e.forward(fc_bias=mx.nd.zeros(3), data=mx.nd.ones((4, 6))),
         (ValueError,),

@@ -221,7 +221,9 @@ a.argmax(), a.argmax(axis=1), a.argmin(0), np.argmax(a, axis=-1)
 np.cumsum(a), np.cumsum(a, axis=0), a.cumsum(1)
 np.any(m), np.all(m, axis=0), np.any(a, axis=1, keepdims=True)
 np.average(a), np.average(a, axis=0, weights=np.array([1, 3.0]))
-np.average(a, returned=True)
+np.average(a, returned=True), np.average(a, axis=0, returned=True)
+np.average(a, axis=1, weights=v, returned=True), np.average(a, weights=a, axis=0, returned=True)
+m.cumsum(), np.cumsum(m, axis=1), np.percentile(a.astype("float16"), 30)
 np.sort(np.array([3, 1, 2])), np.sort(-a, axis=0), np.sort(-a, axis=None)
 np.sort(a, order="x")
 np.argsort(np.array([3, 1, 2])), np.argsort(-a, axis=0), np.argsort(a, None)
@@ -317,6 +319,17 @@ np.pad(a, ((0, 0), (2, 2)), mode="reflect")
 np.pad(a, 1)
 np.insert(v, 1, 9), np.delete(a, 1, axis=1), np.delete(v, slice(0, 2)), np.delete(v, 1)
 np.delete(a, [0, 2], axis=1)
+np.delete(v, 7)
+np.insert(v, 1, np.array([10, 20])), np.insert(a, 1, np.array([7, 8]), axis=1), np.insert(a, 1, 5)
+np.insert(a, 1, np.array([[7], [8]]), axis=1), np.insert(a, -1, np.ones((2, 3)), axis=0)
+np.insert(v, np.array([2, 0], dtype="int64"), np.array([10, 20])), np.insert(z, 0, 5)
+np.insert(a, np.array([0, 2], dtype="int64"), np.array([[7], [8]]), axis=1)
+np.insert(v, np.array([1], dtype="int64"), np.array([10, 20])), np.insert(np.zeros((0,)), 0, 5)
+np.insert(a, slice(0, 2), np.array([7, 8, 9]), axis=0), np.insert(i, 1, np.array([5.7]), axis=0)
+np.insert(v, slice(None, None, -1), np.arange(3))
+np.insert(v, 4, 9)
+np.insert(a, 1, 5, axis=2)
+np.concatenate([])
 np.resize(a, (3, 3)), np.unravel_index(3, (2, 3))
 a.astype("int32"), a.astype(int), a.astype("float32", copy=False) is a, m.astype("float32")
 a.copy() is a, np.copy(a), a.size, a.ndim, a.shape, a.dtype, a.ctx, len(a)
@@ -337,6 +350,9 @@ a[1.5]
 a[a > 2], a[a > 100], a[m], a[np.array([True, False])], a[onp.array([True, False])]
 a[[True, False]]
 a[True].shape
+a[False].shape, a[0, False].shape, a[:, True].shape, v[None, True].shape, v[False, None].shape
+v[v.sum() > 1], v[v.sum() > 10].shape
+a[False] = 5; a[True, 1] = 7; a[v.sum() > 10] = 3; a
 a[()].shape, z[()]
 z[...]
 a[np.array([0, 1, 1])], a[[0, 1]], a[[0, 1], [1, 2]], a[onp.array([0])], a[np.array([[0, 1]])].shape
@@ -513,6 +529,10 @@ grad(lambda a: (a * 1).__setitem__(0, 3))
 """
 
 EXTENSION = """
+n = mx.gluon.nn.Dense(2); n.initialize(); n.hybridize(); n(np.ones((0, 3))), n(a).shape
+a = mx.sym.var("a").as_np_ndarray(); mx.sym.np.insert(a, slice(1, 3), 3.5, axis=0).tojson()
+a = mx.sym.var("a").as_np_ndarray(); mx.sym.np.insert(a, 1, a, axis=1).tojson()
+f = lambda F, x: F.np.concatenate([x, x]); n = mx.gluon.nn.HybridLambda(f); n.hybridize(); n(a[:0])
 npx.relu(a - 2), npx.sigmoid(a), npx.erf(v), npx.gamma(v + 1), npx.gammaln(v + 1), npx.erfinv(v / 4)
 npx.relu(mx.nd.ones((2,)))
 npx.relu([1])

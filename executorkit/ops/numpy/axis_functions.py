@@ -138,21 +138,22 @@ def average(
     weighted: bool = True,
 ):  # fmt: skip
     """Averages a, of any shape, over ``axis`` with ``weights`` of its shape, or (n,) along one
-    axis; returns the sum of the weights too."""
+    axis; returns the sum of the weights too, which is one number if they are not of a's shape."""
     axes = _axes(axis, a.ndim)
     if weights is None:
-        weights = jnp.ones_like(a)
-    elif weights.shape != a.shape:
-        if len(axes) != 1 or weights.shape != (a.shape[axes[0]],):
-            raise ShapeError(
-                f"'weights' is {weights.shape}, expected {a.shape}, or (n,) on an axis"
-            )
+        count = REDUCTIONS["sum"][1](jnp.ones_like(a), axes)
+        mean, total = REDUCTIONS["sum"][1](a, axes) / count, count.max(initial=0)
+    elif weights.shape == a.shape:
+        total = REDUCTIONS["sum"][1](weights, axes)
+        mean, total = REDUCTIONS["sum"][1](a * weights, axes) / total, _without(total, axes, False)
+    elif len(axes) != 1 or weights.shape != (a.shape[axes[0]],):
+        raise ShapeError(f"'weights' is {weights.shape}, expected {a.shape}, or (n,) on an axis")
+    else:
         around = [1] * a.ndim
         around[axes[0]] = weights.size
-        weights = jnp.broadcast_to(weights.reshape(around), a.shape)
-    total = REDUCTIONS["sum"][1](weights, axes)
-    mean = REDUCTIONS["sum"][1](a * weights, axes) / total
-    return tuple(_without(x.astype(a.dtype), axes, False) for x in (mean, total))
+        total = weights.sum()
+        mean = REDUCTIONS["sum"][1](a * weights.reshape(around), axes) / total
+    return _without(mean.astype(a.dtype), axes, False), total.astype(a.dtype)
 
 
 def _position(name: str, locate: Callable[..., Array]) -> Callable[..., Array]:
@@ -206,10 +207,14 @@ def ediff1d(
     return jnp.concatenate([*first, jnp.diff(input1.reshape(-1)), *last])
 
 
+def _percentile_type(dtype: str, *_: str) -> str:
+    return "float64" if dtype == "float64" else "float32"
+
+
 @numpy_operator(
     "_npi_percentile",
     inputs=lambda p: ("a", "q") if p.q_scalar is None else ("a",),
-    infer_type=typed(averaged_type),
+    infer_type=typed(_percentile_type),
 )
 def percentile(
     a: Array, q: Array | None = None, *, axis: Shape | None = None,
@@ -218,7 +223,7 @@ def percentile(
 ) -> Array:  # fmt: skip
     """Computes the percentiles ``q`` of a, of any shape, over ``axis``: (*q.shape, remaining axes).
     The gradient is zero."""
-    dtype = averaged_type(a.dtype.name)
+    dtype = _percentile_type(a.dtype.name)
     at = jnp.asarray(q_scalar if q is None else q, "float64")
     data = lax.stop_gradient(a).astype(dtype)
     axes = _axes(axis, a.ndim)

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, core, lax
 
-from ...errors import DynamicShapeError, ShapeError
-from ..schema.inference import output_dtype, same_dtype_among
+from ...errors import DynamicShapeError, ShapeError, ValueRangeError
+from ..schema.inference import Params, normal_axis, output_dtype, same_dtype_among
 from ..schema.operator_registry import NUMPY_OPS
 from ..schema.traits import NEEDS_VALUES
 from .promotion import first_type, numpy_operator, outputs_typed, typed
@@ -109,10 +109,11 @@ def unique(
     return (jnp.asarray(first), *(jnp.asarray(x.reshape(-1), "int64") for x in rest))
 
 
-def _places(obj: Array | None, bounds: tuple[int | None, ...], number: int | None) -> Any:
-    if obj is not None:
-        return _values("_npi_delete", obj).astype(np.int64)
-    return slice(*bounds) if number is None else number
+def _edited(edit: Any, length: int, places: Any, *new: Any) -> Any:
+    try:
+        return edit(np.arange(length), places, *new)
+    except IndexError as error:
+        raise ValueRangeError(f"np.{edit.__name__}", str(error)) from None
 
 
 @numpy_operator(
@@ -131,8 +132,69 @@ def delete(
     by obj, by ``int_ind``, or from ``start`` to ``stop``."""
     x = arr.reshape(-1) if axis is None else arr
     length = x.shape[axis or 0]
-    kept = np.delete(np.arange(length), _places(obj, (start, stop, step), int_ind))
+    if obj is not None:
+        places: Any = _values("_npi_delete", obj).astype(np.int64)
+    else:
+        places = slice(start, stop, step) if int_ind is None else int_ind
+    kept = _edited(np.delete, length, places)
     return jnp.take(x, kept, axis or 0)
+
+
+def _insert(arr: Array, values: Array | None, places: Any, axis: int | None, val: Any) -> Array:
+    x = arr.reshape(-1) if axis is None else arr
+    at = normal_axis(axis or 0, x.ndim)
+    length = x.shape[at]
+    new = jnp.asarray(values if val is None else val).astype(x.dtype)
+    new = new.reshape(*(1,) * (x.ndim - new.ndim), *new.shape)
+    if np.ndim(places) == 0 and not isinstance(places, slice):
+        new = jnp.moveaxis(new, 0, at)
+    count = np.arange(length)[places].size if isinstance(places, slice) else np.size(places)
+    count = new.shape[at] if count == 1 else count
+    new = jnp.broadcast_to(new, (*x.shape[:at], count, *x.shape[at + 1 :]))
+    order = _edited(np.insert, length, places, length + np.arange(count))
+    return jnp.take(jnp.concatenate([x, new], at), order, at)
+
+
+def _inserted(p: Params) -> tuple[str, ...]:
+    return ("arr", "values") if p.val is None else ("arr",)
+
+
+@numpy_operator("_npi_insert_scalar", inputs=_inserted, infer_type=typed(first_type))
+def insert_scalar(
+    arr: Array, values: Array | None = None, *, int_ind: int, axis: int | None = None,
+    val: float | None = None,
+) -> Array:  # fmt: skip
+    """Inserts values, or ``val``, which broadcast, before the part ``int_ind`` of arr, of any
+    shape, along ``axis`` (None: of all elements)."""
+    return _insert(arr, values, int_ind, axis, val)
+
+
+@numpy_operator("_npi_insert_slice", inputs=_inserted, infer_type=typed(first_type))
+def insert_slice(
+    arr: Array, values: Array | None = None, *, start: int | None = None, stop: int | None = None,
+    step: int | None = None, axis: int | None = None, val: float | None = None,
+) -> Array:  # fmt: skip
+    """Inserts values, or ``val``, which broadcast, before the parts of arr, of any shape, from
+    ``start`` to ``stop`` along ``axis`` (None: of all elements)."""
+    return _insert(arr, values, slice(start, stop, step), axis, val)
+
+
+@numpy_operator(
+    "_npi_insert_tensor",
+    inputs=lambda p: (*_inserted(p), "obj" if p.val is None else "values"),
+    infer_type=typed(first_type),
+    traits={NEEDS_VALUES},
+)
+def insert_tensor(
+    arr: Array, values: Array | None = None, obj: Array | None = None, *, axis: int | None = None,
+    val: float | None = None,
+) -> Array:  # fmt: skip
+    """Inserts values, which broadcast, before the parts of arr, of any shape, that obj numbers
+    along ``axis`` (None: of all elements). With ``val`` for all values, the second input is obj."""
+    where_to = values if obj is None else obj
+    assert where_to is not None, "inputs() names it"
+    places = _values("_npi_insert_tensor", where_to).astype(np.int64)
+    return _insert(arr, values, places, axis, val)
 
 
 @numpy_operator("_npi_diag_indices_from", infer_type=output_dtype("int64"))

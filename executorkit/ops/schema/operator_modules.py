@@ -150,7 +150,7 @@ def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
 #: Patterns of names without an operator, and reasons. All other names of MXNet's registry are
 #: matched, and names of plugins and builds that are not in it too.
 _REASONS: tuple[tuple[str, str], ...] = (
-    (r"_npi_insert_|_npi_share_memory$", "Python here: mx.np.insert, mx.np.shares_memory"),
+    (r"_npi_share_memory$", "Python here: mx.np.shares_memory"),
     (r"_npi_backward_|_npi_hsplit_backward$|.*_backward_np_|_backward_|_broadcast_backward|_contrib_backward_|_split_v2_backward",
         "gradient of another operator: JAX derives it"),
     (r"_contrib_dgl_|_contrib_edge_id$", "graph sampling on CSR matrices (DGL)"),
@@ -169,6 +169,6 @@ def unsupported_reason(name: str) -> str | None:
     """Returns the reason why an operator of MXNet is not supported, None if unknown.
 
     >>> unsupported_reason("_npi_share_memory")
-    'Python here: mx.np.insert, mx.np.shares_memory'
+    'Python here: mx.np.shares_memory'
     """
     return next((reason for names, reason in _REASONS if re.match(names, name)), None)

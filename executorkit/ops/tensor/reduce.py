@@ -15,6 +15,7 @@ from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Shape
 from ..schema.inference import (
     Params,
+    TypeFacts,
     dtype_or_same,
     normal_axes,
     normal_axis,
@@ -248,7 +249,14 @@ def argmax_channel(data: Array) -> Array:
     return argmax(lax.stop_gradient(data), 1).astype(data.dtype)
 
 
-@register("_np_cumsum", "cumsum", infer_type=dtype_or_same("dtype"))
+def _infer_cumsum_type(t: TypeFacts, p: Params) -> None:
+    if p.dtype is None and t["a"] == "bool":
+        t.set("out0", "int64")
+    else:
+        dtype_or_same("dtype")(t, p)
+
+
+@register("_np_cumsum", "cumsum", infer_type=_infer_cumsum_type)
 def cumsum(
     a: Array,
     *,
@@ -258,10 +266,12 @@ def cumsum(
     """Computes running sums along ``axis``: out[i] = a[0] + ... + a[i].
 
     a has any shape, the result the same; with axis None a is flattened first, which gives (number
-    of elements,). Elements are converted to ``dtype``, if it is given, before they are added.
+    of elements,). Elements are converted to ``dtype``, if it is given, before they are added;
+    booleans are added as int64.
     """
     x = a.reshape(-1) if axis is None else a
-    return lax.cumsum(convert(x, dtype or a.dtype.name), normal_axis(axis or 0, x.ndim))
+    kind = dtype or ("int64" if a.dtype == bool else a.dtype.name)
+    return lax.cumsum(convert(x, kind), normal_axis(axis or 0, x.ndim))
 
 
 def _even_bins(data: Array, count: int, low: float, high: float) -> tuple[Array, Array, Array]:

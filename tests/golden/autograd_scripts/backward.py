@@ -102,6 +102,15 @@ def head_gradient_of_another_shape(mx):
 
 
 @script
+def head_gradient_of_as_many_elements(mx):
+    x = leaf(mx)
+    y = recorded(mx, lambda: (x * x).reshape((2, 1)))
+    head = mx.nd.array([1.0, 3.0])
+    asked = mx.autograd.grad(y, [x], head_grads=head, retain_graph=True)
+    return attempt(mx, lambda: [asked, y.backward(head), x.grad])
+
+
+@script
 def head_gradient_of_another_dtype(mx):
     x = leaf(mx)
     y = recorded(mx, lambda: x * x)
