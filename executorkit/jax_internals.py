@@ -181,14 +181,26 @@ def size_bounds(
     scope = getattr(size, "scope", None)
     if not isinstance(scope, DecidingScope) or _search.is_on:
         return of_jax(size, precision)
-    _search.is_on = True
-    try:
-        lower, upper = of_jax(size, precision)
-    finally:
-        _search.is_on = False
-    if precision is shape_poly.BoundsPrecision.FOR_GEQ0_OR_LEQ0 and lower < 0 < upper:
+    is_decided = precision is shape_poly.BoundsPrecision.FOR_GEQ0_OR_LEQ0
+    lower, upper = _UNKNOWN
+    if not is_decided or _is_linear(size):
+        _search.is_on = True
+        try:
+            lower, upper = of_jax(size, precision)
+        finally:
+            _search.is_on = False
+    if is_decided and lower < 0 < upper:
         return (0, upper) if scope.decide(size, ">=") else (lower, 0)
     return lower, upper
+
+
+#: Bounds of sizes for which JAX would search for milliseconds: a decision that is noted takes less.
+_UNKNOWN = float("-inf"), float("inf")
+
+
+def _is_linear(size: Any) -> bool:
+    factors = [term.to_factor() for term, _ in size._sorted_terms if not term.is_constant]
+    return all(factor is not None and factor.to_var() is not None for factor in factors)
 
 
 def _is_at_least(
@@ -200,7 +212,7 @@ def _is_at_least(
     difference = size - minimum
     if not shape_poly.is_symbolic_dim(difference):
         return difference >= 0
-    lower, upper = size_bounds(difference)
+    lower, upper = size_bounds(difference) if _is_linear(difference) else _UNKNOWN
     return lower >= 0 or (upper >= 0 and scope.decide(difference, ">="))
 
 
@@ -222,7 +234,7 @@ def _is_equal(size: Any, other: Any, of_jax: Any = shape_poly._DimExpr.__eq__) -
     # numbers are different: JAX's caches compare the keys of traces, with fixed sizes among them.
     if other not in (0, 1):
         return False
-    lower, upper = size_bounds(difference)
+    lower, upper = size_bounds(difference) if _is_linear(difference) else _UNKNOWN
     return lower <= 0 <= upper and scope.decide(difference, "==")
 
 

@@ -23,12 +23,7 @@ from executorkit.ops.tracing import this_process_only
 from tests._tools import golden as _golden
 
 #: Operators, or cases by name, that are traced for each size, and why.
-TRACED_FOR_EACH = {
-    "_linalg_extracttrian": "NumPy lists the entries of a triangle",
-    "_contrib_ROIAlign_sensitive": "channels: JAX divides by sizes that it takes for 0",
-    "_contrib_ROIAlign_sensitive_unequal": "channels: JAX divides by sizes that it takes for 0",
-    "_contrib_ROIAlign_sensitive_row": "channels: JAX divides by sizes that it takes for 0",
-}
+TRACED_FOR_EACH = {"_linalg_extracttrian": "NumPy lists the entries of a triangle"}
 #: Families of which all cases are traced, not one of each operator.
 WHOLE = {"conv", "pool"}
 
