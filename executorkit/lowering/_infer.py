@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 import jax
@@ -36,8 +36,8 @@ from ._graph import Graph, GraphStep, memoize, signature_of
 #: small ones, for operators that refuse sizes above a known one.
 _PROBES = ((5040, 10080), (1, 2))
 _OUTPUTS: dict[Hashable, Any] = {}
-#: The same for any sizes, by operator, attributes, numbers of axes and dtypes.
-_GENERAL: dict[Hashable, ForAnySizes[_GeneralResults]] = {}
+#: The same, and the shapes of graphs, as functions of sizes, by all that they depend on but sizes.
+_GENERAL: dict[Hashable, ForAnySizes[Callable[..., Any]]] = {}
 _OUTPUTS_LIMIT = 16384
 #: Results by the graph's signature and known facts of its variables: a graph composed again is
 #: not inferred again.
@@ -95,17 +95,10 @@ def infer(
         shared_key = (signature_of(graph), tuple(values), tuple(types), default_dtype)
     inferred = None if shared_key is None else _RESULTS.get(shared_key)
     if inferred is None:
-        known = _KnownFacts(given_shapes, dtypes or {}, bound)
+        known = _KnownFacts(given_shapes, dtypes or {}, bound, shared_key is not None)
         inferred = _inferred(graph, values, types, known, default_dtype)
         if shared_key is not None:
             memoize(_RESULTS, shared_key, inferred, _RESULTS_LIMIT)
-    names = (*graph.arg_names, *graph.aux_names)
-    all_dtypes = (*inferred.arg_dtypes, *inferred.aux_dtypes, *inferred.out_dtypes)
-    if inferred.complete and None not in all_dtypes and len(set(names)) == len(names):
-        # Binding follows, with arrays of exactly these shapes and types.
-        shaped = zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True)
-        typed = zip(names, (*inferred.arg_dtypes, *inferred.aux_dtypes), strict=True)
-        memoize(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), inferred)
     return memoize(graph.memo, key, inferred)
 
 
@@ -113,6 +106,7 @@ class _KnownFacts(NamedTuple):
     shapes: Mapping[str, Shape]
     dtypes: Mapping[str, str]
     bound: bool
+    for_any_sizes: bool
 
 
 def _inferred(
@@ -132,7 +126,7 @@ def _inferred(
             types = _settle(graph, types, _TypeVisitor(), known.dtypes, True)
         settled = memoize(graph.memo, key, types)
     types = settled
-    values = _settle(graph, values, _ShapeVisitor(types), known.shapes, known.bound)
+    values = _settled_shapes(graph, values, types, known)
     return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
@@ -142,6 +136,41 @@ def _inferred(
         aux_dtypes=tuple(types[i] for i in graph.aux_values),
         values=tuple(values),
     )
+
+
+def _settled_shapes(
+    graph: Graph, values: list[Any], types: Sequence[str | None], known: _KnownFacts
+) -> list[Any]:
+    def settle(values: list[Any]) -> list[Any]:
+        return _settle(graph, values, _ShapeVisitor(types), known.shapes, known.bound)
+
+    sizes = tuple([size for shape in values if shape is not None for size in shape])
+    if 0 in sizes or not known.for_any_sizes:
+        return settle(values)
+    ranks = tuple([shape if shape is None else len(shape) for shape in values])
+
+    def make(symbolic: SymbolicSizes) -> Callable[..., Any]:
+        rest = iter(symbolic.sizes)
+        settled = settle([r if r is None else (*islice(rest, r),) for r in ranks])
+        if not all(map(is_fully_known, settled)):
+            raise NotImplementedError("shapes that do not follow from the given ones")
+        return symbolic.function(settled)
+
+    kind = signature_of(graph), ranks, size_kinds(sizes), tuple(types)
+    return _at_any_sizes(kind, sizes, make, lambda: settle(values))
+
+
+def _at_any_sizes(
+    kind: Hashable, sizes: tuple[int, ...], make: Callable[[SymbolicSizes], Any], compute: Any
+) -> Any:
+    """Calls what ``make`` has made for symbols with their values; ``compute`` for first sizes."""
+    general = _GENERAL.get(kind) or memoize(_GENERAL, kind, ForAnySizes(), _OUTPUTS_LIMIT)
+    known = general.find(sizes, make)
+    if known is not None:
+        return known[0](*known[1])
+    results = compute()
+    general.note(sizes)
+    return results
 
 
 def reported_output_shapes(graph: Graph, inferred: InferenceResult) -> list[Shape | None]:
@@ -347,37 +376,19 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     if is_symbolic(sizes):
         return _traced_results(op, p, shapes, dtypes)
     kind = op, p.key, tuple(map(len, shapes)), size_kinds(sizes), dtypes
-    general = _GENERAL.get(kind)
-    if general is None:
-        general = memoize(_GENERAL, kind, ForAnySizes(), _OUTPUTS_LIMIT)
-    known = general.find(sizes, partial(_GeneralResults.of, op, p, shapes, dtypes))
-    if known is not None:
-        return known[0].at(known[1])
-    results = _traced_results(op, p, shapes, dtypes)
-    general.note(sizes)
-    return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
 
+    def compute() -> Any:
+        results = _traced_results(op, p, shapes, dtypes)
+        return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
 
-class _GeneralResults(NamedTuple):
-    """The results of a call for any sizes: ``shapes`` gives them for the values of symbols."""
-
-    shapes: Callable[..., tuple[Shape, ...]]
-    dtypes: tuple[Any, ...]
-
-    @staticmethod
-    def of(
-        op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...],
-        symbolic: SymbolicSizes,
-    ) -> _GeneralResults:  # fmt: skip
-        sizes = iter(symbolic.sizes)
-        arrays = tuple([tuple([next(sizes) for _ in shape]) for shape in shapes])
+    def make(symbolic: SymbolicSizes) -> Callable[..., Any]:
+        rest = iter(symbolic.sizes)
+        arrays = tuple([(*islice(rest, len(shape)),) for shape in shapes])
         results = _traced_results(op, p, arrays, dtypes)
-        by_values = symbolic.function([tuple(r.shape) for r in results])
-        return _GeneralResults(by_values, tuple([r.dtype for r in results]))
+        at, types = symbolic.function([r.shape for r in results]), [r.dtype for r in results]
+        return lambda *values: list(map(jax.ShapeDtypeStruct, at(*values), types))
 
-    def at(self, values: tuple[int, ...]) -> list[jax.ShapeDtypeStruct]:
-        pairs = zip(self.shapes(*values), self.dtypes, strict=True)
-        return [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in pairs]
+    return _at_any_sizes(kind, sizes, make, compute)
 
 
 @in_x64

@@ -152,6 +152,34 @@ def test_binding_infers_a_graph_once(monkeypatch):
     assert len(passes) == 3
 
 
+def test_shapes_of_new_sizes_are_those_of_fixed_ones(monkeypatch):
+    x = mx.sym.Convolution(
+        mx.sym.Variable("data"), num_filter=4, kernel=(3, 3), stride=(2, 2), name="conv"
+    )
+    pooled = [
+        mx.sym.Pooling(x, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pooling_convention=rule)
+        for rule in ("full", "valid")
+    ]
+    x = mx.sym.Concat(*[mx.sym.Flatten(p) for p in pooled], mx.sym.Variable("more"), dim=1)
+    graph = graph_of(mx.sym.FullyConnected(x, num_hidden=3, name="fc").heads)
+    sizes = [(1, 3, 9, 9), (2, 3, 11, 12), (2, 3, 12, 11), (5, 2, 30, 5), (4, 2, 3, 3)]
+    shapes = [{"data": size, "more": (size[0], 7)} for size in sizes]
+    passes = []
+    settle = _infer._settle
+    monkeypatch.setattr(_infer, "_settle", lambda *args: passes.append(args) or settle(*args))
+    results = [infer(graph, s) for s in (*shapes, shapes[-1] | {"more": (4, 9)})]
+    n_passes = len(passes)
+    assert infer(graph, {"data": (6, 3, 40, 50), "more": (6, 9)}).out_shapes == ((6, 3),)
+    assert len(passes) == n_passes
+    with pytest.raises(mx.base.MXNetError, match="more"):
+        infer(graph, {"data": (6, 3, 40, 50), "more": (5, 9)})
+    monkeypatch.setattr(_infer, "_at_any_sizes", lambda kind, sizes, make, compute: compute())
+    with mx.program.fresh_caches():
+        graph.memo.clear()
+        _RESULTS.clear()
+        assert [infer(graph, s) for s in shapes] == results[: len(shapes)]
+
+
 def test_memos_are_bounded():
     graph = graph_of((mx.sym.Variable("x") * 2).heads)
     for n in range(1, 200):
