@@ -395,6 +395,11 @@ class CompiledFunction:
         steps = plans.of_any_sizes(key) if shapes is None else plans.of_any_shape(key, shapes)
         return None if steps is None or self._interprets() is False else plans.kept(key, steps)
 
+    def note_sizes(self, *args: Tree) -> None:
+        """Notes a call that another program runs: a call of other sizes is traced for all."""
+        self._start_after_fork()
+        in_x64(self._first_calls.note_sizes)(args)
+
     def is_new_to(self, *args: Tree) -> bool:
         """Tells whether calls with other shapes are interpreted, and none with these came."""
         calls = self._first_calls

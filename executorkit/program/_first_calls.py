@@ -330,6 +330,13 @@ class FirstCalls:
         if signature in self.counted:
             self._end(signature)
 
+    def note_sizes(self, args: Arrays) -> None:
+        leaves = jax.tree.leaves(_arrays_of(args, self._static))
+        sizes = tuple([size for x in leaves for size in np.shape(x)])
+        plans = self._plans_for(args, leaves, sizes)
+        if plans is not None:
+            plans.note(sizes)
+
     def _end(self, signature: Hashable) -> None:
         self.entries[signature].function = None
         self.counted.discard(signature)

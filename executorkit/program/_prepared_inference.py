@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._support.annotations import Function, Key, Operands, Raw, Tree
+from .._support.annotations import Key, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
@@ -222,7 +222,7 @@ class PreparedInference:
         self,
         graph: Graph,
         evaluate: Callable[[Arrays, Arrays, Key], Operands],
-        whole: Function,
+        whole: CompiledFunction,
         jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
         question: Callable[[Hashable, str], Hashable],
         always: bool,
@@ -270,6 +270,8 @@ class PreparedInference:
             entry = self._new_entry(layout, staying, identities, fed)
         if entry.state is not State.READY or entry.prepared.arrays is None:
             self._count(entry, layout, arrays, fed)
+            if entry.state is State.READY:
+                self._whole.note_sizes(args, aux, key)
         prepared = prepared_arrays.use(entry.prepared) if entry.state is State.READY else None
         if prepared is None:
             fed.state = entry.state
@@ -403,7 +405,7 @@ def prepared_inference(
     graph: Graph,
     options: Options,
     evaluate: Callable[[Arrays, Arrays, Key], Operands],
-    whole: Function,
+    whole: CompiledFunction,
     jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
     question: Callable[[Hashable, str], Hashable],
 ) -> PreparedInference | None:
