@@ -217,6 +217,14 @@ def _by_channels_last(x: Raw, kernel: Raw, geometry: _Geometry) -> Raw:
     batch, outputs = x.shape[0], kernel.shape[0]
     rank = len(geometry.out)
     last = (*range(2, 2 + rank), 1)
+    pixels = batch * math.prod(geometry.out)
+    if not geometry.is_product and 2 * pixels <= outputs and kernel.flags.c_contiguous:
+        # The weights as they are: to copy these takes longer than to copy few patches.
+        view = _patches(_edged_channels_last(x, geometry), geometry)
+        view = view.transpose(*range(1, 2 + rank), 0, *range(2 + rank, 2 + 2 * rank))
+        result = divided_product(kernel.reshape(outputs, -1), view.reshape(-1, pixels))
+        result = np.ascontiguousarray(result.T).reshape(batch, *geometry.out, outputs)
+        return result.transpose(0, rank + 1, *range(1, rank + 1))
     weights = _weight_columns(kernel, last)
     if geometry.is_product:
         result = divided_product(x.transpose(0, *last).reshape(-1, weights.shape[0]), weights)

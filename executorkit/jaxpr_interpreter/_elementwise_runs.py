@@ -137,12 +137,11 @@ class Blocks:
             self._members.append(_Member(kernel, operands, target))
 
     def compute(self, shape: tuple[int, ...], multiplications: int, *arrays: Raw) -> list[Raw]:
-        # In C order, whatever the operands' order is: sums of the results are rounded by it.
+        # In C order, or in the order of the operand whose memory they take.
         results: list[Raw] = []
         for number, dtype in enumerate(self._dtypes):
-            source = arrays[self._reused[number]] if number in self._reused else None
-            is_fit = source is not None and source.flags.c_contiguous
-            results.append(source if is_fit else np.empty(shape, dtype))
+            reused = self._reused.get(number)
+            results.append(np.empty(shape, dtype) if reused is None else arrays[reused])
         blocks, size = _blocks(shape)
         pieces = parts(len(blocks), 2 * THREADS)
         jobs = [partial(self._compute, arrays, results, blocks[part], size) for part in pieces]

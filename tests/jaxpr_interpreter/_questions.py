@@ -431,6 +431,13 @@ def convolution_questions() -> Iterator[Question]:
             (x, normal(8, x.shape[1], 5, 5)),
             3e-6,
         )
+    numbers = ("NHWC", "OIHW", "NHWC")
+    yield Question(
+        "few-pixels",
+        lambda x, w: lax.conv_general_dilated(x, w, (2, 1), "SAME", dimension_numbers=numbers),
+        (normal(2, 5, 3, 6), normal(40, 6, 3, 2)),
+        3e-6,
+    )
     # Gradients: windows of several pieces, and inputs with zeros in between.
     for layout, kernel in (("NHWC", "OHWI"), ("NCHW", "OIHW"), ("NHWC", "HWIO")):
         sizes = {"N": 8, "C": 64, "H": 18, "W": 17, "O": 16, "I": 64}
