@@ -35,8 +35,8 @@ from .ndarray import NDArray
 from .parallel import (
     DataParallel,
     DataParallelCore,
+    DataParallelExecutorGroup,
     PerDevice,
-    SlicedExecutorGroup as DataParallelExecutorGroup,
     check_arguments as _check_arguments,  # noqa: F401 - MXNet's name
     group_label,
     group_parts,

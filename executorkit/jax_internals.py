@@ -21,6 +21,7 @@ from jax._src.core import (
     Jaxpr as Jaxpr,
     Literal as Literal,
     Primitive as Primitive,
+    ShapedArray,
     Trace,
     jaxpr_as_fun as jaxpr_as_fun,
     trace_ctx,
@@ -286,3 +287,27 @@ for _name in (
     "log", "mul", "neg", "pad", "reduce_sum", "reshape", "slice", "squeeze", "sub", "transpose",
 ):  # fmt: skip
     _linearize_directly(getattr(jax.lax, f"{_name}_p"))
+
+
+def _is_float32(x: Any) -> bool:
+    aval = getattr(x, "aval", None)
+    return type(aval) is ShapedArray and aval.dtype == np.float32 and not aval.weak_type
+
+
+def _quick(function: Callable[[Any, Any], Any], of_jax: Any, is_swapped: bool) -> Any:
+    def operator(x: Any, y: Any) -> Any:
+        if type(y) in (int, float) and -1e30 < y < 1e30 and _is_float32(x):
+            y = np.float32(y)
+        elif not (_is_float32(x) and _is_float32(y)) or (x.shape != y.shape and x.ndim and y.ndim):
+            return of_jax(x, y)
+        return function(y, x) if is_swapped else function(x, y)
+
+    return operator
+
+
+# JAX's operators of traced arrays are jitted functions, which it looks up, traces and inlines.
+for _name, _function in {"add": "add", "mul": "mul", "sub": "sub", "truediv": "div"}.items():
+    for _full in (f"_{_name}", f"_r{_name}"):
+        _of_jax = getattr(ShapedArray, _full)
+        _operator = _quick(getattr(jax.lax, _function), _of_jax, _full != f"_{_name}")
+        setattr(ShapedArray, _full, staticmethod(_operator))

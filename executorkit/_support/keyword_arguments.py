@@ -51,12 +51,15 @@ class CheckedKeywords:
 
 
 def _checked(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    names = None if _takes_any(init) else frozenset(_names(init))
+    @functools.lru_cache(1)  # at the first call: most classes that are imported are not used
+    def names() -> frozenset[str] | None:
+        return None if _takes_any(init) else frozenset(_names(init))
 
     @functools.wraps(init)
     def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
-        if names is not None and not kwargs.keys() <= names:
-            unknown = next(name for name in kwargs if name not in names)
+        known = names() if kwargs else None
+        if known is not None and not kwargs.keys() <= known:
+            unknown = next(name for name in kwargs if name not in known)
             raise _refusal(type(args[0]), unknown)
         init(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 

@@ -1,9 +1,11 @@
 """Modules of a package that are imported on access, which saves most of ``import executorkit``."""
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
+from importlib.machinery import PathFinder
 from pkgutil import iter_modules
 from typing import Any
 
@@ -15,23 +17,21 @@ def lazy_modules(
     package: str,
     aliases: Mapping[str, str] | None = None,
     values: Mapping[str, Callable[[], Any]] | None = None,
-    members: Mapping[str, Iterable[str]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` of a package that imports its public modules on
-    access. ``aliases`` has the modules by their other names, ``values`` functions that compute
-    attributes, ``members`` the names that belong to private modules, by these. Other names are an
-    AttributeError with a hint."""
+    """Returns ``__getattr__`` and ``__dir__`` of a package that imports on access its public
+    modules, and the names that it imports for type checkers. ``aliases`` has the modules by their
+    other names, ``values`` functions that compute attributes. Other names are an AttributeError
+    with a hint."""
     contents = vars(sys.modules[package])
-    aliases = aliases or {}
-    values = dict(values or {}) | {
-        name: lambda module=module, name=name: getattr(import_module(f"{package}.{module}"), name)
-        for module, names in (members or {}).items()
-        for name in names
-    }
+    aliases, values = aliases or {}, values or {}
 
     @lru_cache(1)
-    def modules() -> frozenset[str]:
-        return frozenset(m.name for m in iter_modules(contents["__path__"]) if m.name[0] != "_")
+    def members() -> dict[str, str]:
+        late = contents["__loader__"].get_source(package).partition("if TYPE_CHECKING:\n")[2]
+        imports = re.findall(r"from \.(\w+) import (\([^)]*\)|.*)", late)
+        return {
+            name: module for module, names in imports for name in re.findall(r"\bas (\w+)", names)
+        }
 
     def get(name: str) -> Any:
         if name == "__all__":  # of a star import
@@ -39,14 +39,21 @@ def lazy_modules(
         if name in values:
             contents[name] = value = values[name]()
             return value
+        if name in members():
+            with paused_collection():
+                module = import_module(f"{package}.{members()[name]}")
+            contents[name] = value = getattr(module, name)
+            return value
         target = aliases.get(name, name)
-        if target.startswith("_") or target not in modules():
+        path = f"{package}.{target}"
+        if target.startswith("_") or PathFinder.find_spec(path, contents["__path__"]) is None:
             raise AttributeError(absent_attribute(package, name, names()))
         with paused_collection():
-            contents[name] = module = import_module(f"{package}.{target}")
+            contents[name] = module = import_module(path)
         return module
 
     def names() -> list[str]:
-        return sorted({*contents, *aliases, *values, *modules()})
+        modules = [m.name for m in iter_modules(contents["__path__"]) if m.name[0] != "_"]
+        return sorted({*contents, *aliases, *values, *members(), *modules})
 
     return get, names

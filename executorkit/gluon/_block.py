@@ -198,11 +198,11 @@ class Block(Viewed):
     def _warn_of_containers(self) -> None:
         children = {*map(id, self._children.values())}
         for name, value in vars(self).items():
-            if name.startswith("__") or name in ("_children", "_cached_op_args"):
+            if not isinstance(value, (list, tuple, dict)) or not value:
                 continue
-            if isinstance(value, (list, tuple, dict)) and any(
-                isinstance(x, Block) and id(x) not in children for x in _leaves(value)
-            ):
+            if name.startswith("__") or name in ("_children", "_cached_op_args", "_reg_params"):
+                continue
+            if any(isinstance(x, Block) and id(x) not in children for x in _leaves(value)):
                 path = f"{type(self).__name__}.{name}"
                 warnings.warn(
                     f'"{path}" is an unregistered container with Blocks: those inside a list, a '

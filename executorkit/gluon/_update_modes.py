@@ -9,24 +9,15 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 
+from .. import kvstore as kv, optimizer as opt, parallel
 from .._files import AnyPath, naming, write_atomically
-from ..autograd.context_steps import combine_steps
 from ..calls.recording import Variable
 from ..calls.rollback import Rollback, all_or_none, complete
 from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
-from ..kvstore import Aggregation, KVStore, choose_store
+from ..kvstore import Aggregation, choose_store
 from ..ndarray import NDArray, ones
-from ..optimizer import (
-    OptaxUpdate,
-    OptaxUpdater,
-    Updater,
-    dump_states,
-    get_updater,
-    is_transformation,
-    load_states,
-    read_state_file,
-)
-from ..parallel import ReplicatedArray, replicated, update_together
+from ..optimizer import OptaxUpdate, OptaxUpdater, Updater, get_updater, is_transformation
+from ..parallel import ReplicatedArray, replicated
 from ..processes import process_count
 from ._parameter import Parameter
 
@@ -87,7 +78,7 @@ class ParameterArrays:
                 return False
             for grad in grads:
                 grad.compute()
-        return update_together(
+        return parallel.update_together(
             updaters, self.indices, weights, grads,
             all_processes=in_job, sums_gradients=sums_gradients,
         )  # fmt: skip
@@ -109,6 +100,12 @@ class ParameterArrays:
             kept = [x for x, flag in zip(zip(*column, strict=True), flags, strict=True) if flag]
             fresh.append(Column(*map(list, zip(*kept, strict=True))) if kept else _NOTHING)
         return fresh
+
+
+def combine_steps(*args: Any) -> bool:
+    from ..autograd.context_steps import combine_steps  # one context needs none of it
+
+    return combine_steps(*args)
 
 
 class ReplicatedParameters(NamedTuple):
@@ -186,12 +183,14 @@ class TransformationUpdater(OptaxUpdater):
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Returns the arrays of the state as bytes, in the order of ``jax.tree.leaves``."""
-        return dump_states({"leaves": jax.tree.leaves(self.states[0]), "updates": self.n_updates})
+        return opt.dump_states(
+            {"leaves": jax.tree.leaves(self.states[0]), "updates": self.n_updates}
+        )
 
     def set_states(self, states: bytes) -> None:
         """Takes over bytes of :meth:`get_states`; FileFormatError for others."""
         where = "optimizer states"
-        loaded = load_states(states, where)
+        loaded = opt.load_states(states, where)
         leaves = loaded.get("leaves") if isinstance(loaded, dict) else None
         own, tree = jax.tree.flatten(self.states[0])
         if not isinstance(leaves, list) or not all(isinstance(x, NDArray) for x in leaves):
@@ -300,7 +299,7 @@ class DeviceUpdates:
     def load(self, fname: AnyPath) -> Any:
         """Gives the states of a file to all contexts; returns the optimizer in it."""
         with naming(fname):
-            content = read_state_file(fname)
+            content = opt.read_state_file(fname)
             complete(lambda: [updater.set_states(content) for updater in self.updaters])
         optimizer = self.updaters[0].optimizer
         for updater in self.updaters:
@@ -317,7 +316,7 @@ class StoreUpdates:
         #: Versions of the weights as they were pulled last; None where the store follows them.
         self._pulled: list[list[int]] | None = None
         self._updater: Any = None
-        if isinstance(store, KVStore):
+        if isinstance(store, kv.KVStore):
             self._updater = get_updater(optimizer)
             store.set_updater(self._updater)
         else:
@@ -409,7 +408,7 @@ def restoring(arrays: ParameterArrays) -> Callable[[], None]:
 
 
 def _push_and_pull(store: Any, keys: list[int], values: list[Any], outs: Any) -> None:
-    if isinstance(store, KVStore):
+    if isinstance(store, kv.KVStore):
         store.pushpull(keys, values, out=outs)
         return
     for k, (key, value) in enumerate(zip(keys, values, strict=True)):
@@ -463,7 +462,7 @@ def decide(
     if on_store:
         mode = StoreUpdates(store, optimizer)
     arrays = [p.list_data() for p in parameters]
-    if isinstance(store, KVStore):
+    if isinstance(store, kv.KVStore):
         store.broadcast([*range(len(arrays))], [row[0] for row in arrays], arrays)
     else:
         for i, row in enumerate(arrays):

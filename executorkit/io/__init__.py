@@ -24,18 +24,4 @@ if TYPE_CHECKING:
     from ._wrapping_iters import PrefetchingIter as PrefetchingIter, ResizeIter as ResizeIter
 else:
     #: Iterators over files take as long to import as all arrays and executors.
-    __getattr__, __dir__ = _lazy_modules(
-        __name__,
-        members={
-            "_csv_iter": ["CSVIter"],
-            "_detection_record_iter": ["ImageDetRecordIter"],
-            "_file_iter": ["MXDataIter"],
-            "_image_record_iter": [
-                "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
-                "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1",
-            ],
-            "_libsvm_iter": ["LibSVMIter"],
-            "_mnist_iter": ["MNISTIter"],
-            "_wrapping_iters": ["PrefetchingIter", "ResizeIter"],
-        },
-    )  # fmt: skip
+    __getattr__, __dir__ = _lazy_modules(__name__)

@@ -72,13 +72,15 @@ NDArrays. Sparse storage is not served.
 
 from typing import TYPE_CHECKING
 
-from .._support.unserved import attribute_getter as _attribute_getter
+from .._support.lazy_modules import lazy_modules as _lazy_modules
 from ..errors import KVStoreError as KVStoreError
-from . import base as base, kvstore as kvstore, kvstore_server as kvstore_server
-from ._kvstore import KVStore as KVStore, create as create
-from ._kvstore_base import KVStoreBase as KVStoreBase
 from .aggregation import Aggregation as Aggregation, choose_store as choose_store
-from .kvstore_server import KVStoreServer as KVStoreServer
 
-if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__)
+if TYPE_CHECKING:
+    from . import base as base, kvstore as kvstore, kvstore_server as kvstore_server
+    from ._kvstore import KVStore as KVStore, create as create
+    from ._kvstore_base import KVStoreBase as KVStoreBase
+    from .kvstore_server import KVStoreServer as KVStoreServer
+else:
+    #: One device trains without a store.
+    __getattr__, __dir__ = _lazy_modules(__name__)

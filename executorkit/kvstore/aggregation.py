@@ -8,8 +8,6 @@ from typing import Any
 import jax
 
 from ..errors import InputTypeError
-from ._kvstore import KVStore, create
-from ._kvstore_base import KVStoreBase
 
 #: Number of elements of a parameter above which a 'local' store only sums.
 _LARGE_PARAMETER = 16 * 1024 * 1024
@@ -31,6 +29,8 @@ class Aggregation(Enum):
     def of(cls, store: object) -> "Aggregation":
         if store is None:
             return cls.NONE
+        from ._kvstore import KVStore
+
         if not isinstance(store, KVStore) or store.compresses:
             return cls.STORE
         return cls.JOB if "dist" in store.type and jax.process_count() > 1 else cls.DEVICES
@@ -51,11 +51,12 @@ def choose_store(kvstore: object, num_device: int, sizes: Iterable[int]) -> tupl
     The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum.
     """
     update_on_kvstore = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
-    if kvstore is None:
+    is_name = isinstance(kvstore, str)
+    if kvstore is None or (is_name and num_device == 1 and "dist" not in kvstore):
         return None, False
-    if isinstance(kvstore, str):
-        if num_device == 1 and "dist" not in kvstore:
-            return None, False
+    from ._kvstore import KVStoreBase, create
+
+    if is_name:
         store = create(kvstore)
         if kvstore == "local" and max(sizes) > _LARGE_PARAMETER:
             update_on_kvstore = False

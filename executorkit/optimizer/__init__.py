@@ -9,67 +9,52 @@ Classes, arguments and defaults are MXNet 1.9.1's; so are the weights after any 
 
 from typing import TYPE_CHECKING
 
-from .._support.unserved import attribute_getter as _attribute_getter
+from .._support.lazy_modules import lazy_modules as _lazy_modules
 from ..ndarray import op as _operators
-from . import contrib, optimizer
-from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
-from ._adaptive import FTML, Adam, Adamax, Nadam
-from ._apply_rules import apply_cache_info, apply_update, attach_update
-from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
-from ._finite_updates import update_if_finite
-from ._layerwise import LAMB, LARS, LBSGD
-from ._optax_updater import OptaxUpdate, OptaxUpdater, is_transformation
-from ._optimizer import Optimizer, create, register
-from ._rule import Rule
-from ._state_file import checked_random_state, dump_updater, prepare_restoration, read_state_file
-from ._state_pickle import dump_states, load_states
-from ._updater import Updater, get_updater
+from ._apply_rules import (
+    apply_cache_info as apply_cache_info,
+    apply_update as apply_update,
+    attach_update as attach_update,
+)
+from ._descent import (
+    DCASGD as DCASGD,
+    NAG as NAG,
+    SGD as SGD,
+    SGLD as SGLD,
+    Signum as Signum,
+    Test as Test,
+    ccSGD as ccSGD,
+)
+from ._finite_updates import update_if_finite as update_if_finite
+from ._optimizer import Optimizer as Optimizer, create as create, register as register
+from ._rule import Rule as Rule
+from ._updater import Updater as Updater, get_updater as get_updater
 
 #: ``mx.nd.abs``, which MXNet has here too.
 NDabs = _operators.abs
 
-__all__ = [
-    "DCASGD",
-    "FTML",
-    "LAMB",
-    "LARS",
-    "LBSGD",
-    "NAG",
-    "SGD",
-    "SGLD",
-    "AdaDelta",
-    "AdaGrad",
-    "Adam",
-    "Adamax",
-    "Ftrl",
-    "NDabs",
-    "Nadam",
-    "OptaxUpdate",
-    "OptaxUpdater",
-    "Optimizer",
-    "RMSProp",
-    "Rule",
-    "Signum",
-    "Test",
-    "Updater",
-    "apply_cache_info",
-    "apply_update",
-    "attach_update",
-    "ccSGD",
-    "checked_random_state",
-    "contrib",
-    "create",
-    "dump_states",
-    "dump_updater",
-    "get_updater",
-    "is_transformation",
-    "load_states",
-    "optimizer",
-    "prepare_restoration",
-    "read_state_file",
-    "register",
-    "update_if_finite",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__)
+if TYPE_CHECKING:
+    from . import contrib as contrib, optimizer as optimizer
+    from ._accumulating import (
+        AdaDelta as AdaDelta,
+        AdaGrad as AdaGrad,
+        Ftrl as Ftrl,
+        RMSProp as RMSProp,
+    )
+    from ._adaptive import FTML as FTML, Adam as Adam, Adamax as Adamax, Nadam as Nadam
+    from ._layerwise import LAMB as LAMB, LARS as LARS, LBSGD as LBSGD
+    from ._optax_updater import (
+        OptaxUpdate as OptaxUpdate,
+        OptaxUpdater as OptaxUpdater,
+        is_transformation as is_transformation,
+    )
+    from ._state_file import (
+        checked_random_state as checked_random_state,
+        dump_updater as dump_updater,
+        prepare_restoration as prepare_restoration,
+        read_state_file as read_state_file,
+    )
+    from ._state_pickle import dump_states as dump_states, load_states as load_states
+else:
+    #: A training needs one of the optimizers. ``_optimizer`` knows where the classes are.
+    __getattr__, __dir__ = _lazy_modules(__name__)

@@ -35,7 +35,7 @@ from ..program import (
     held_elsewhere,
 )
 from ._finite_updates import finite_call
-from ._rule import Hyperparams, Rule, State
+from ._rule import Hyperparams, OperatorRule, Rule, State, StepRule
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
 _ARRAY_BYTES = 30_000
@@ -241,16 +241,20 @@ class CombinedUpdate:
         rules = zip(self.rules, self.places, self.widths, weights, grads, state, strict=True)
         # JAX traces a rule in 0.5 ms; a deep network has few shapes.
         traced: dict[Hashable, Any] = {}
+        rows: dict[Hashable, Any] = {}
         kinds = [(r, x.shape) for r, x in zip(self.rules, weights, strict=True)]
         repeated = {kind for kind, count in Counter(kinds).items() if count > 1}
         for kind, (rule, begin, width, weight, grad, rule_state) in zip(kinds, rules, strict=True):
             rule_key = wrap_key(next(keys)) if rule.uses_rng else None
-            rule_hyperparams = hyperparams[begin : begin + width]
+            row = begin, width, weight.dtype if isinstance(rule, StepRule | OperatorRule) else None
+            if row not in rows:  # most parameters have the same
+                numbers = hyperparams[begin : begin + width]
+                rows[row] = tuple(numbers.astype(row[2])) if row[2] else numbers
             flattened = _is_flattened(rule, weight, rule_state)
             apply = _flattened(rule) if flattened else rule
             if kind in repeated:
                 apply = traced.setdefault((kind, flattened), jax.jit(apply, inline=True))
-            weight, rule_state = apply(weight, grad, rule_state, rule_hyperparams, rule_key)
+            weight, rule_state = apply(weight, grad, rule_state, rows[row], rule_key)
             new_weights.append(weight)
             new_states.append(rule_state)
         return tuple(new_weights), tuple(new_states)

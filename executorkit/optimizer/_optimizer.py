@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -49,6 +50,19 @@ _rate_methods = attrgetter(
 )
 
 
+#: Registered classes by lower-case name.
+_classes: dict[str, type[Any]] = {}
+
+
+class _Registry:
+    """``Optimizer.opt_registry``: all registered classes."""
+
+    def __get__(self, instance: object, owner: type) -> dict[str, type[Any]]:
+        for module in ("_accumulating", "_adaptive", "_layerwise", "contrib"):
+            import_module(f"{__package__}.{module}")
+        return _classes
+
+
 class Optimizer(CheckedKeywords):
     """Base class of optimizers. In the equations of subclasses, g is the gradient times
     rescale_grad, then clipped, and h is ``clip(rescale_grad grad + wd weight)``.
@@ -77,7 +91,7 @@ class Optimizer(CheckedKeywords):
     """
 
     #: Classes by lower-case name.
-    opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
+    opt_registry: ClassVar = _Registry()
     #: True if the state of a half precision weight is (state, master) and not (master, state).
     _master_last: ClassVar[bool] = False
 
@@ -142,8 +156,8 @@ class Optimizer(CheckedKeywords):
         """Registers a class under its lower-case name; a decorator. Warns if that is taken."""
         if not isinstance(klass, type):
             raise InputTypeError("optimizer: register", f"{klass!r} is not a class of optimizers")
-        registry, name = Optimizer.opt_registry, klass.__name__.lower()
-        previous = registry.get(name)
+        name = klass.__name__.lower()
+        previous = _classes.get(name)
         if previous is not None and previous is not klass:
             warnings.warn(
                 f"optimizer {name!r} was {previous.__module__}.{previous.__name__}, "
@@ -151,7 +165,7 @@ class Optimizer(CheckedKeywords):
                 UserWarning,
                 stacklevel=2,
             )
-        registry[name] = klass
+        _classes[name] = klass
         return klass
 
     @staticmethod
@@ -160,12 +174,13 @@ class Optimizer(CheckedKeywords):
         ValueError for a name that is not registered, or not a str."""
         if not isinstance(name, str):
             raise RegistryError("optimizer: create", f"{name!r}, expected the name of an optimizer")
-        registry = Optimizer.opt_registry
-        if name.lower() not in registry:
+        klass = _classes.get(name.lower()) or Optimizer.opt_registry.get(name.lower())
+        if klass is None:
+            registry = Optimizer.opt_registry
             similar = difflib.get_close_matches(name.lower(), registry, 3, 0.5)
             hint = " or ".join(map(repr, similar or sorted(registry)))
             raise RegistryError("optimizer: create", f"{name!r} is not registered", hint=hint)
-        return registry[name.lower()](**kwargs)
+        return klass(**kwargs)
 
     # Rates, decay and their multipliers
 

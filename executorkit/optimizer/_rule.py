@@ -66,12 +66,17 @@ class Rule:
         raise NotImplementedError
 
 
+def _numbers(hyperparams: Any, weight: Array) -> Any:
+    # A tuple has them in the weight's dtype.
+    return hyperparams if isinstance(hyperparams, tuple) else hyperparams.astype(weight.dtype)
+
+
 @dataclass(frozen=True)
 class StepRule(Rule):
     """A rule defined by :meth:`step`, a function of the single hyperparameters."""
 
     def __call__(self, weight, grad, state, hyperparams, key=None):
-        return self.step(weight, grad, state, *hyperparams.astype(weight.dtype))
+        return self.step(weight, grad, state, *_numbers(hyperparams, weight))
 
     def step(
         self, weight: Array, grad: Array, state: State, *hyperparams: Array
@@ -91,7 +96,7 @@ class OperatorRule(Rule):
     constants: tuple[tuple[str, Any], ...]
 
     def __call__(self, weight, grad, state, hyperparams, key=None):
-        values = hyperparams.astype(weight.dtype)
+        values = _numbers(hyperparams, weight)
         p = Params({**dict(self.constants), **dict(zip(self.names, values, strict=True))})
         is_tuple = isinstance(state, tuple | list)
         arrays = (() if not self.states else state if is_tuple else (state,))[: self.states]

@@ -13,7 +13,6 @@ from ..ndarray import NDArray
 from ._apply_rules import Sharing, apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
 from ._rule import Index, State
-from ._state_pickle import dump_states, load_states
 
 
 class Updater:
@@ -225,11 +224,15 @@ class Updater:
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Returns all states as bytes that MXNet reads, and the optimizer if asked."""
+        from ._state_pickle import dump_states
+
         return dump_states((self.states, self.optimizer) if dump_optimizer else self.states)
 
     def set_states(self, states: bytes) -> None:
         """Replaces the states by bytes of :meth:`get_states`, from here or MXNet. Raises
         FileFormatError for other bytes; nothing that they name is imported or run."""
+        from ._state_pickle import load_states
+
         loaded = load_states(states)
         optimizer = self.optimizer
         if isinstance(loaded, tuple):

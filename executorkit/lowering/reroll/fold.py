@@ -33,6 +33,10 @@ class GraphFolding:
 
     def fold(self, seed: Pack) -> bool:
         """Accepts the packs grown out of a chain if they hold a recurrence through the chain."""
+        producer = self.use_def.producer
+        for values in zip(*(self.use_def.steps[s].inputs for s in seed), strict=True):
+            if len({*values}) > 1 and all(producer[v] is None for v in values):
+                return False  # weights of their own, which do not pay
         start = len(self.packs)
         packs = grow_packs(self.use_def, seed, self.is_packed)
         while True:

@@ -24,8 +24,8 @@ _softrelu = with_jvp(
 )
 #: As ``jax.nn.relu``, which takes twice as long to trace.
 _relu = with_jvp(
-    lambda x: lax.max(x, lax.full_like(x, 0)),
-    lambda t, out, x: lax.select(lax.gt(out, lax.full_like(x, 0)), t, lax.full_like(t, 0)),
+    lambda x: lax.max(x, x.dtype.type(0)),
+    lambda t, out, x: lax.select(lax.gt(out, x.dtype.type(0)), t, lax.full_like(t, 0)),
 )
 _ACTIVATIONS = {
     "relu": _relu,

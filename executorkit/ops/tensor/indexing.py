@@ -192,7 +192,10 @@ def pick(
     def tangent(t: Array, *_: Array) -> Array:
         # Its transpose is one loop, where the gather's scatters into zeros.
         at_chosen = lax.broadcasted_iota(chosen.dtype, t.shape, at) == chosen
-        return jnp.where(at_chosen, t, 0).sum(at, keepdims=True, dtype=t.dtype)
+        part = lax.select(at_chosen, t, lax.full_like(t, 0))
+        if t.dtype != np.float32:
+            return part.sum(at, keepdims=True, dtype=t.dtype)
+        return lax.expand_dims(lax.reduce_sum(part, (at,)), (at,))
 
     out = with_jvp(
         lambda x: lax.gather(x, start, numbers, sizes, mode="promise_in_bounds"), tangent
