@@ -224,10 +224,7 @@ def simple_bind(
     ]
     arrays.publish()
     with options_from_arguments(compute_dtype, remat) as options:
-        return Executor(
-            symbol, ctx, args, grads, reqs, aux, group2ctx=group2ctx, options=options,
-            inferred=inferred if shared_exec is None else None,
-        )  # fmt: skip
+        return Executor(symbol, ctx, args, grads, reqs, aux, group2ctx=group2ctx, options=options)
 
 
 def eval(symbol: Symbol, /, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

@@ -102,7 +102,6 @@ class Executor(BoundGraph[NDArray], Viewed):
         group2ctx: Mapping[str, Context] | None = None,
         outputs: Sequence[NDArray] | None = None,
         options: Options | None = None,
-        inferred: InferenceResult | None = None,
     ) -> None:
         self.symbol = symbol
         self.context = ctx
@@ -111,8 +110,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         self.group2ctx = dict(group2ctx or {})
         self.grad_arrays = None if grad_arrays is None else list(grad_arrays)
         graph = graph_of(symbol.heads)
-        if inferred is None or not inferred.complete:
-            inferred = check_arrays(graph, arg_arrays, aux_arrays, grad_arrays)
+        inferred = check_arrays(graph, arg_arrays, aux_arrays, grad_arrays)
         targets = {
             i: grad
             for i, (req, grad) in enumerate(zip(self.grad_req, grad_arrays or (), strict=False))
@@ -326,7 +324,7 @@ class Executor(BoundGraph[NDArray], Viewed):
             allows arrays to grow, as new arrays of zeros (in MXNet: uninitialised).
         """
         bound = BoundArrays(self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs)
-        arrays, inferred = bound.reshaped(self.graph, kwargs, partial_shaping, allow_up_sizing)
+        arrays = bound.reshaped(self.graph, kwargs, partial_shaping, allow_up_sizing)
         return Executor(
             self.symbol,
             self.context,
@@ -337,7 +335,6 @@ class Executor(BoundGraph[NDArray], Viewed):
             group2ctx=self.group2ctx,
             outputs=arrays.outputs,
             options=self.options,
-            inferred=inferred,
         )
 
     def zero_grad(self) -> None:

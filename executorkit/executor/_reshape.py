@@ -26,8 +26,8 @@ class BoundArrays(NamedTuple):
         shapes: Mapping[str, Sequence[int]],
         partial_shaping: bool,
         allow_up_sizing: bool,
-    ) -> tuple[BoundArrays, InferenceResult]:
-        """Returns the arrays of :meth:`Executor.reshape`, and their shapes; checks first."""
+    ) -> BoundArrays:
+        """Returns the arrays of :meth:`Executor.reshape`; checks first, and changes no array."""
         arrays = [*self.args, *self.aux]
         inferred = infer_new_shapes(graph, arrays, shapes, "reshape")
         new_shapes = [*inferred.arg_shapes, *inferred.aux_shapes]
@@ -39,13 +39,12 @@ class BoundArrays(NamedTuple):
                 _check_reshape(name, array, shape, may_change, allow_up_sizing)
         grads = zip(self.grads or [None] * len(self.args), inferred.arg_shapes, strict=True)
         outputs = [_whole(o) for o in self.outputs]
-        bound = BoundArrays(
+        return BoundArrays(
             [_in_shape(a, s) for a, s in zip(self.args, inferred.arg_shapes, strict=True)],
             [None if g is None else _in_shape(g, s) for g, s in grads],
             [_in_shape(a, s) for a, s in zip(self.aux, inferred.aux_shapes, strict=True)],
             [_in_shape(o, s) for o, s in zip(outputs, inferred.out_shapes, strict=True)],
         )
-        return bound, inferred
 
 
 def _in_shape(array: NDArray, shape: Any) -> NDArray:

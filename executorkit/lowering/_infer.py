@@ -38,6 +38,7 @@ _PROBES = ((5040, 10080), (1, 2))
 _OUTPUTS: dict[Hashable, Any] = {}
 #: The same, and the shapes of graphs, as functions of sizes, by all that they depend on but sizes.
 _GENERAL: dict[Hashable, ForAnySizes[Callable[..., Any]]] = {}
+_GENERAL_GRAPHS: dict[Hashable, ForAnySizes[Callable[..., Any]]] = {}
 _OUTPUTS_LIMIT = 16384
 #: Results by the graph's signature and known facts of its variables: a graph composed again is
 #: not inferred again.
@@ -99,6 +100,13 @@ def infer(
         inferred = _inferred(graph, values, types, known, default_dtype)
         if shared_key is not None:
             memoize(_RESULTS, shared_key, inferred, _RESULTS_LIMIT)
+    names = (*graph.arg_names, *graph.aux_names)
+    all_dtypes = (*inferred.arg_dtypes, *inferred.aux_dtypes, *inferred.out_dtypes)
+    if inferred.complete and None not in all_dtypes and len(set(names)) == len(names):
+        # Binding follows, with arrays of exactly these shapes and types.
+        shaped = zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True)
+        typed = zip(names, (*inferred.arg_dtypes, *inferred.aux_dtypes), strict=True)
+        memoize(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), inferred)
     return memoize(graph.memo, key, inferred)
 
 
@@ -157,14 +165,18 @@ def _settled_shapes(
         return symbolic.function(settled)
 
     kind = signature_of(graph), ranks, size_kinds(sizes), tuple(types)
-    return _at_any_sizes(kind, sizes, make, lambda: settle(values))
+    table = _GENERAL_GRAPHS
+    general = table.get(kind) or memoize(table, kind, ForAnySizes(), _RESULTS_LIMIT)
+    return _at_any_sizes(general, sizes, make, lambda: settle(values))
 
 
 def _at_any_sizes(
-    kind: Hashable, sizes: tuple[int, ...], make: Callable[[SymbolicSizes], Any], compute: Any
+    general: ForAnySizes[Callable[..., Any]],
+    sizes: tuple[int, ...],
+    make: Callable[[SymbolicSizes], Any],
+    compute: Callable[[], Any],
 ) -> Any:
     """Calls what ``make`` has made for symbols with their values; ``compute`` for first sizes."""
-    general = _GENERAL.get(kind) or memoize(_GENERAL, kind, ForAnySizes(), _OUTPUTS_LIMIT)
     known = general.find(sizes, make)
     if known is not None:
         return known[0](*known[1])
@@ -388,7 +400,8 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
         at, types = symbolic.function([r.shape for r in results]), [r.dtype for r in results]
         return lambda *values: list(map(jax.ShapeDtypeStruct, at(*values), types))
 
-    return _at_any_sizes(kind, sizes, make, compute)
+    general = _GENERAL.get(kind) or memoize(_GENERAL, kind, ForAnySizes(), _OUTPUTS_LIMIT)
+    return _at_any_sizes(general, sizes, make, compute)
 
 
 @in_x64

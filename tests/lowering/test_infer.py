@@ -9,7 +9,13 @@ from hypothesis import given, settings, strategies as st
 
 import executorkit as mx
 from executorkit.lowering import _infer, evaluate, graph_of, infer
-from executorkit.lowering._infer import _OUTPUTS, _OUTPUTS_LIMIT, _RESULTS, _RESULTS_LIMIT
+from executorkit.lowering._infer import (
+    _GENERAL_GRAPHS,
+    _OUTPUTS,
+    _OUTPUTS_LIMIT,
+    _RESULTS,
+    _RESULTS_LIMIT,
+)
 from tests._tools.work import count_calls
 from tests.lowering._graphs import graphs
 
@@ -173,7 +179,7 @@ def test_shapes_of_new_sizes_are_those_of_fixed_ones(monkeypatch):
     assert len(passes) == n_passes
     with pytest.raises(mx.base.MXNetError, match="more"):
         infer(graph, {"data": (6, 3, 40, 50), "more": (5, 9)})
-    monkeypatch.setattr(_infer, "_at_any_sizes", lambda kind, sizes, make, compute: compute())
+    monkeypatch.setattr(_infer, "_at_any_sizes", lambda general, sizes, make, compute: compute())
     with mx.program.fresh_caches():
         graph.memo.clear()
         _RESULTS.clear()
@@ -187,6 +193,7 @@ def test_memos_are_bounded():
     assert len(graph.memo) <= 64
     assert len(_OUTPUTS) <= _OUTPUTS_LIMIT
     assert len(_RESULTS) <= _RESULTS_LIMIT
+    assert len(_GENERAL_GRAPHS) <= _RESULTS_LIMIT
 
 
 @pytest.mark.parametrize(
