@@ -15,7 +15,14 @@ from jax._src.ad_util import Zero
 # These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
 # Pallas with it.
 from jax._src.api import clear_backends as clear_backends
-from jax._src.config import abstract_mesh_context_manager as mesh_context
+
+# ``jax.config`` reads a setting in three times the time, and small calls ask for these three.
+from jax._src.config import (
+    abstract_mesh_context_manager as mesh_context,
+    debug_infs as debug_infs,
+    debug_nans as debug_nans,
+    disable_jit as disable_jit,
+)
 from jax._src.core import (
     ClosedJaxpr as ClosedJaxpr,
     Jaxpr as Jaxpr,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -22,7 +22,6 @@ from ..jaxprs import ForAnySizes, SymbolicSizes, size_kinds
 from ..lowering import call_results, memoize
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import Attr, Floats, to_text
-from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES, NEEDS_NUMBERS, NEEDS_VALUES
 from ..ops.value_checks import exception_in
@@ -43,7 +42,7 @@ class ResolvedCall:
 
     __slots__ = (
         "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible",
-        "number_names", "op", "output_shapes", "params", "state_positions", "texts", "train_key",
+        "number_names", "op", "params", "state_positions", "texts", "train_key",
         "types",
     )  # fmt: skip
 
@@ -78,12 +77,6 @@ class ResolvedCall:
         self.is_compiled = NEEDS_VALUES not in op.traits
         #: True if it calls Python or changes its inputs.
         self.has_effects = not op.traits.isdisjoint((CALLS_PYTHON, MUTATES))
-        #: For a plain element-wise call: maps the shapes of non-empty arrays to the shapes of the
-        #: results, None where they do not fit.
-        self.output_shapes = None
-        if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
-            self.output_shapes = partial(op.output_shapes, self.params)
-
         #: The types of its outputs for any sizes, by operator, numbers of axes and dtypes.
         self.types: dict[Hashable, ForAnySizes[Callable[..., tuple[ArrayType, ...]]]] = {}
 

@@ -17,6 +17,7 @@ functions of contents, :func:`forward` and :func:`backward`, are ways 4 and 5 wi
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -33,6 +34,7 @@ from ..context import Context, Device, current_context
 from ..errors import AttributeValueError, InputTypeError, MXNetError
 from ..jax_internals import in_x64
 from ..ops import OpDef, Params, lookup
+from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.traits import CALLS_PYTHON
 from ..program import (
     SMALL_BYTES,
@@ -41,7 +43,6 @@ from ..program import (
     CompilationCounts,
     CompiledFunction,
     HostKey,
-    Plan,
     deferred_errors,
     interpreter_enabled,
 )
@@ -257,25 +258,13 @@ def run_graph_on_host(graph: GraphCall, cls: type[H], arrays: Sequence[Handle]) 
     return [on_host(cls, values[n], context) for n in graph.outputs]
 
 
-def _plan_of_shapes(
-    function: CompiledFunction, resolved: ResolvedCall, key: HostKey
-) -> Plan | None:
-    shapes = tuple([shape for shape, _ in key])
-    if resolved.output_shapes is None or any(0 in shape for shape in shapes):
-        return function.host_plan_for(key)
-    out_shapes = resolved.output_shapes(shapes)
-    return None if out_shapes is None else function.host_plan_for(key, out_shapes)
-
-
 def _from_host_plan(
     resolved: ResolvedCall, arrays: Sequence[Handle], numbers: Arrays
 ) -> list[np.ndarray] | None:
     function = _functions.get(resolved.train_key if modes.training else resolved.key)
     if function is None or not function.host_plans:
         return None
-    key = tuple(map(_TYPE, arrays))
-    if (plan := function.host_plans.get(key, ...)) is ...:  # of new shapes
-        plan = _plan_of_shapes(function, resolved, key)
+    plan = function.host_plans[tuple(map(_TYPE, arrays))]
     if plan is None or not interpreter_enabled():
         return None
     operands: list[Raw] = []
@@ -422,12 +411,16 @@ def _jitted(
 
     run.__name__ = op.name
     checks = op.checks_values(params)
+    output_shapes = None
+    if op.output_shapes is not None and op.layout_rule is layout_elementwise:
+        output_shapes = partial(op.output_shapes, params)
     return CompiledFunction(
         run,
         checks=checks,
         executable_bytes=SMALL_BYTES,
         counts=_counts,
         host_key=None if checks else _host_key,
+        output_shapes=output_shapes,
         device=device,
     )
 
@@ -438,9 +431,7 @@ def _jitted(
 def forward(resolved: ResolvedCall, train: bool, key: Any, values: Arrays, on_host: bool) -> Arrays:
     function = function_of(resolved.train_key if train else resolved.key)
     if on_host and key is None and interpreter_enabled():
-        types = _shapes_and_types(*values)
-        if (plan := function.host_plans.get(types, ...)) is ...:  # of new shapes
-            plan = _plan_of_shapes(function, resolved, types)
+        plan = function.host_plans[_shapes_and_types(*values)]
         if plan is not None:
             return plan.run([np.asarray(v) for v in values])
     return function(key, (), *values)
@@ -461,9 +452,7 @@ def backward(
     name = op, params.key, positions, "gradient"
     function = _functions.get_or_make(name, lambda: _gradient(op, params, positions))
     if on_host and key is None and interpreter_enabled():
-        types = _shapes_and_types(*heads, *values)
-        if (plan := function.host_plans.get(types, ...)) is ...:  # of new shapes
-            plan = function.host_plan_for(types)
+        plan = function.host_plans[_shapes_and_types(*heads, *values)]
         if plan is not None:
             return plan.run([np.asarray(x) for x in (*heads, *values)])
     return function(key, heads, *values)

@@ -28,7 +28,7 @@ CACHED_BYTE_RATE, BYTE_RATE = 3e10, 8e9
 CACHE_BYTES = 1 << 21
 #: Number of multiplications from which on OpenBLAS may divide a product among threads: one with a
 #: vector, and one of matrices.
-LARGE_PRODUCT, LARGE_MATRIX_PRODUCT = 9216, 1 << 18
+LARGE_PRODUCT, LARGE_MATRIX_PRODUCT = 9216, (1 << 18) + 1
 #: Minimum number of elements of any array of a large product, of functions of matrices too.
 _SMALLEST_LARGE = 64
 #: Minimum weight of functions of matrices.

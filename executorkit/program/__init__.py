@@ -3,7 +3,6 @@
 They are kept between processes in the user's cache directory: :func:`enable_disk_cache`.
 """
 
-from ..jaxpr_interpreter import Plan as Plan
 from ..lowering import Cost as Cost, NodeCost as NodeCost
 from ._activity import (
     active_values as active_values,

@@ -25,7 +25,6 @@ from ..jax_internals import (
     thread_trace,
     thread_x64,
 )
-from ..jaxpr_interpreter import Plan
 from ..jaxprs import FlatProgram
 from ..ops.tracing import this_process_only
 from ..ops.value_checks import collect_checks, failed_check
@@ -48,6 +47,7 @@ from ._first_calls import (
     HostKey,
     HostPlans,
     InterpretedFunction,
+    ShapesOf,
     tracing_allowed,
 )
 from ._program_options import chosen, current_options
@@ -87,6 +87,9 @@ class FunctionSettings:
     counts: CompilationCounts = counters
     #: Gives the key of a call in ``host_plans``, None for one that has none.
     host_key: Callable[[Operands], HostKey | None] | None = None
+    #: Of an element-wise function: maps shapes of non-empty arrays to the shapes of the results,
+    #: None where they do not fit.
+    output_shapes: ShapesOf | None = None
     #: True if a trace with symbols serves all sizes: not where the structure of the results depends
     #: on sizes, as the structure of residuals does.
     any_sizes: bool = True
@@ -215,7 +218,7 @@ class CompiledFunction:
     def _after_fork(self) -> None:
         # Not _start: a lock of JAX's may be held by a thread that this process does not have.
         self._jitted = self._first_calls = None
-        self.host_plans = HostPlans()
+        self.host_plans = HostPlans(self._interprets)
 
     def _start_after_fork(self) -> None:
         if self._first_calls is None:
@@ -246,6 +249,7 @@ class CompiledFunction:
             static=(static,) if isinstance(static, int) else static, device=settings.device,
             unlisted=False, program=settings.program,
             general=self._general if settings.any_sizes else None,
+            output_shapes=settings.output_shapes,
         )  # fmt: skip
         self.host_plans = self._first_calls.host_plans
 
@@ -385,15 +389,6 @@ class CompiledFunction:
             if into is None:
                 return self._dispatcher.run(*args)
             return self._dispatcher.donate(into, *args)
-
-    def host_plan_for(
-        self, key: HostKey, shapes: Sequence[tuple[int, ...]] | None = None
-    ) -> Plan | None:
-        """Returns the plan of a first call of its shapes without a trace; None if there is none.
-        ``shapes`` are the results' of an element-wise call."""
-        plans = self.host_plans
-        steps = plans.of_any_sizes(key) if shapes is None else plans.of_any_shape(key, shapes)
-        return None if steps is None or self._interprets() is False else plans.kept(key, steps)
 
     def note_sizes(self, *args: Tree) -> None:
         """Notes a call that another program runs: a call of other sizes is traced for all."""

@@ -83,6 +83,7 @@ MAX_LISTED_SHAPES = 256
 GeneralPlans = ForAnySizes[tuple[GeneralPlan, Any]]
 #: Shapes and dtypes of the arrays of a call.
 HostKey = tuple[tuple[tuple[int, ...], Any], ...]
+ShapesOf = Callable[[tuple[tuple[int, ...], ...]], tuple[tuple[int, ...], ...] | None]
 
 
 class _Tracing(threading.local):
@@ -148,9 +149,15 @@ class Entry:
 
 class HostPlans(dict[HostKey, Plan | None]):
     """Plans of small calls by shapes and dtypes: the call of a compiled program takes longer. None
-    for a call that is known to be a larger one, whose calls are counted from the second on."""
+    for a call that is known to be a larger one, whose calls are counted from the second on. New
+    shapes get the plan of known ones, without a trace, unless ``interpret`` returns False;
+    ``output_shapes`` maps an element-wise call's input shapes to its output shapes."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, interpret: Callable[[], bool | None], output_shapes: ShapesOf | None = None
+    ) -> None:
+        self._interpret = interpret
+        self._output_shapes = output_shapes
         #: Plans for any shape, by the number of axes and the dtype of each array.
         self._general: dict[Hashable, Plan] = {}
         #: The plans for any sizes, by the same and the sizes that are 0 or 1.
@@ -174,20 +181,23 @@ class HostPlans(dict[HostKey, Plan | None]):
         if stays and steps.any_shape:
             self._general[_ranks(key)] = steps
 
-    def of_any_shape(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
-        """Returns the plan of an element-wise call of new shapes, whose results have ``shapes``,
-        without a trace. None if there is none."""
-        general = self._general.get(_ranks(key))
-        return None if general is None else general.for_shapes(shapes)
+    def __missing__(self, key: HostKey) -> Plan | None:
+        """Returns the plan of a first call of its shapes without a trace; None if there is none."""
+        shapes = tuple([shape for shape, _ in key])
+        if self._output_shapes is None or any(0 in shape for shape in shapes):
+            plan = self._of_sizes(key)
+        else:
+            general, shapes = self._general.get(_ranks(key)), self._output_shapes(shapes)
+            plan = None if general is None or shapes is None else general.for_shapes(shapes)
+        return None if plan is None or self._interpret() is False else self._kept(key, plan)
 
-    def of_any_sizes(self, key: HostKey) -> Plan | None:
-        """Returns the plan of a call of new shapes from a trace for any sizes; None without one."""
+    def _of_sizes(self, key: HostKey) -> Plan | None:
         sizes = _sizes_of(key)
         plans = self._of_any_sizes.get((_ranks(key), size_kinds(sizes)))
         known = None if plans is None else plans.known(sizes)
         return None if known is None else known[0][0].at(known[1])
 
-    def kept(self, key: HostKey, steps: Plan) -> Plan | None:
+    def _kept(self, key: HostKey, steps: Plan) -> Plan | None:
         """Returns a plan of these for its first call, and lists it for others if it is small; None
         where this call is to be counted already."""
         stays = not steps.uncovered and steps.estimate <= _STAYING_SECONDS
@@ -236,6 +246,7 @@ class FirstCalls:
         unlisted: bool = True,
         program: Callable[[], FlatProgram] | None = None,
         general: dict[Hashable, GeneralPlans] | None = None,
+        output_shapes: ShapesOf | None = None,
     ) -> None:
         self._jitted = jitted
         self._general = general
@@ -253,7 +264,7 @@ class FirstCalls:
         #: Signatures of calls that are interpreted.
         self.counted: set[Hashable] = set()
         #: Plans of calls that stay with NumPy.
-        self.host_plans = HostPlans()
+        self.host_plans = HostPlans(interpret, output_shapes)
         #: True if JAX may have programs for arguments that are not listed here.
         self.unlisted = unlisted
 

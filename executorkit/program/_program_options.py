@@ -14,6 +14,7 @@ from jax.ad_checkpoint import checkpoint_name
 
 from .._support.annotations import Function, Raw
 from ..errors import ArgumentValueError, UnknownArgumentError, did_you_mean
+from ..jax_internals import debug_infs, debug_nans, disable_jit
 from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
 from ..ops.nn.conv_kernels import WINOGRAD_SETTINGS, winograd_default
@@ -144,8 +145,7 @@ def current_options() -> Options:
 def interpreter_enabled() -> bool:
     """Tells whether NumPy may compute calls: no debugging setting of JAX, no profiler and no option
     of this context asks for compiled programs."""
-    config: Any = jax.config
-    if config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit or is_recording():
+    if debug_nans.value or debug_infs.value or disable_jit.value or is_recording():
         return False
     present = _current.get()
     return present is None or not (present.deterministic or present.interpret is False)
