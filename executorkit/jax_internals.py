@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
-from jax._src import source_info_util
+from jax._src import compiler, source_info_util
 from jax._src.ad_util import Zero
 
 # These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
@@ -318,3 +318,28 @@ for _name, _function in {"add": "add", "mul": "mul", "sub": "sub", "truediv": "d
         _of_jax = getattr(ShapedArray, _full)
         _operator = _quick(getattr(jax.lax, _function), _of_jax, _full != f"_{_name}")
         setattr(ShapedArray, _full, staticmethod(_operator))
+
+
+def _message(number: int, contents: bytes) -> bytes:
+    # A field of Protocol Buffers with fewer than 128 bytes.
+    tag = number << 3 | 2
+    head = [tag] if tag < 128 else [tag & 127 | 128, tag >> 7]
+    return bytes([*head, len(contents)]) + contents
+
+
+def _compile_options(*args: Any, of_jax: Any = compiler.get_compile_options, **kwargs: Any) -> Any:
+    """Makes the options of one compilation, ``xla_backend_extra_options`` among them: names with
+    commas between. XLA finds these in its message, but reads them as text for a process only."""
+    options = dict(kwargs.get("env_options_overrides") or {})
+    names = options.pop("xla_backend_extra_options", None)
+    if names is None:
+        return of_jax(*args, **kwargs)
+    compilation = of_jax(*args, **{**kwargs, "env_options_overrides": options})
+    contents = compilation.SerializeAsString()
+    for name in names.split(","):
+        entry = _message(1, name.encode()) + _message(2, b"1")
+        contents += _message(3, _message(3, _message(500, entry)))  # XLA merges these fields
+    return type(compilation).ParseFromString(contents)
+
+
+compiler.get_compile_options = _compile_options

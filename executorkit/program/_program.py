@@ -89,9 +89,11 @@ class Program(BaseProgram):
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
         passes = disabled_passes().intersection(LOWERING_PASSES)
         self._fingerprint = cache(partial(_fingerprint, graph, argnums, self.options, passes))
+        options_of = partial(compiler_options, graph, self._evaluator.has_barriers)
+        inference = {"compiler_options": options_of(trains=False)}
         self._compiled = partial(
             CompiledFunction,
-            compiler_options=compiler_options(graph, self._evaluator.has_barriers),
+            compiler_options=options_of(trains=True),
             interpret=self.options.interpret,
             checks=graph.checks_values,
         )
@@ -101,10 +103,10 @@ class Program(BaseProgram):
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         #: Arrays, by shapes and dtypes, for which executables were looked for on disk.
         self._prefetched: set[Hashable] = set()
-        self.infer = self._both_modes(self._infer, "infer", on_disk=True)
+        self.infer = self._both_modes(self._infer, "infer", on_disk=True, **inference)
         self.prepared = prepared_inference(
-            graph, self.options, self._evaluator.for_inference, self.infer[False], self._jitted,
-            self._stages_question,
+            graph, self.options, self._evaluator.for_inference, self.infer[False],
+            partial(self._jitted, **inference), self._stages_question,
         )  # fmt: skip
         # Residuals have a structure that only tracing makes.
         self.forward = self._both_modes(self._forward, "forward")
@@ -117,13 +119,14 @@ class Program(BaseProgram):
         self.backward = self._compiled(self._backward, "backward", any_sizes=False)
 
     def _jitted(
-        self, stage: Callable[[], FlatProgram], name: str, facts: Hashable
+        self, stage: Callable[[], FlatProgram], name: str, facts: Hashable, **settings: Any
     ) -> CompiledFunction:
         return self._compiled(
             lambda *lists: stage()(*itertools.chain(*lists)),
             name,
             fingerprint=lambda: self.fingerprint(name, facts),
             program=stage,
+            **settings,
         )
 
     def _stages_question(self, facts: Hashable, platform: str) -> Hashable:
@@ -131,7 +134,7 @@ class Program(BaseProgram):
         return "stages", self.fingerprint(facts), platform, settings, disk_cache.trace_context()
 
     def _both_modes(
-        self, method: Function, name: str, on_disk: bool = False
+        self, method: Function, name: str, on_disk: bool = False, **settings: Any
     ) -> tuple[CompiledFunction, CompiledFunction]:
         def jitted(train: bool, name: str) -> CompiledFunction:
             return self._compiled(
@@ -139,6 +142,7 @@ class Program(BaseProgram):
                 name,
                 any_sizes=on_disk,
                 fingerprint=self.fingerprint if on_disk else None,
+                **settings,
             )
 
         return jitted(False, name), jitted(True, f"{name}_train")

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jaxlib.version
 import pytest
+from jax._src import compiler
 
 import executorkit as mx
 from executorkit.lowering import graph_of
@@ -22,7 +23,9 @@ def convolved(**attrs: Any) -> mx.sym.Symbol:
 
 def test_options_of_convolutions_are_for_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of(convolved().heads)
-    assert _compiler_options.compiler_options(graph)
+    inference = _compiler_options.compiler_options(graph, trains=False)
+    training = _compiler_options.compiler_options(graph)
+    assert training == inference | _compiler_options._FEWER_PASSES_ON_CPU != inference
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert not _compiler_options.compiler_options(graph)
 
@@ -39,5 +42,21 @@ def test_options_that_the_compiler_does_not_know_are_not_used(
     graph = graph_of(convolved().heads)
     unknown = {"xla_cpu_no_such_option": "1"}
     monkeypatch.setattr(_compiler_options, "_CONVOLUTIONS_ON_CPU", unknown)
-    expected = _compiler_options._BARRIERS_ON_CPU
+    expected = _compiler_options._BARRIERS_ON_CPU | _compiler_options._FEWER_PASSES_ON_CPU
     assert _compiler_options.compiler_options(graph) == expected
+
+
+def test_options_of_the_cpu_backend_are_those_of_one_compilation() -> None:
+    names = "xla_cpu_disable_tiled_emitter,xla_cpu_disable_loop_unrolling"
+    options = {"xla_backend_extra_options": names, "xla_disable_hlo_passes": "dce"}
+    made = compiler.get_compile_options(1, 1, env_options_overrides=options)
+    text = str(made.executable_build_options.debug_options)
+    others = compiler.get_compile_options(1, 1)
+    without = str(others.executable_build_options.debug_options)
+    assert made.env_option_overrides == [("xla_disable_hlo_passes", "dce")]
+    for name in names.split(","):
+        entry = f'xla_backend_extra_options {{\n  key: "{name}"\n  value: "1"\n}}\n'
+        assert entry in text
+        text = text.replace(entry, "")
+    assert text == without
+    assert "xla_backend_extra_options" not in without
