@@ -168,6 +168,13 @@ class DecidingScope(shape_poly.SymbolicScope):
         #: By a comparison, such as "s0 - 4 >= 0", what was decided.
         self.decisions: dict[str, bool] = {}
 
+    def assume(self, decisions: Mapping[str, bool]) -> bool:
+        """Notes what another trace has decided; False, and nothing noted, if the numbers differ."""
+        fits = all(eval(text, self._names) == decided for text, decided in decisions.items())
+        if fits:
+            self.decisions.update(decisions)
+        return fits
+
     def decide(self, expression: Any, comparison: str, notes_false: bool = True) -> bool:
         """Returns how an expression compares with 0, and notes that, if it is to be."""
         text = f"{expression} {comparison} 0".replace("^", "**")

@@ -173,13 +173,13 @@ def _pow(call: Call) -> Kernel | None:
     return in_float32(np.power, call)
 
 
-@rule("select_n", fresh=True, weight=6)
+@rule("select_n", fresh=True, weight=6, any_sizes=lambda call: block_choice(call) is not None)
 def _select_n(call: Call) -> Kernel:
     if len(call.ins) == 2:
         return lambda _, x: np.array(x)
     choice = block_choice(call)
     if choice is not None:
-        return choice if call.outs[0].size > _BLENDED_ELEMENTS else _chosen
+        return lambda x, y, z: (choice if x.size > _BLENDED_ELEMENTS else _chosen)(x, y, z)
 
     def choose(which: Raw, *cases: Any) -> np.ndarray:
         result = cases[-1]

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import export
 
 from .._support.annotations import Arrays, Raw
 from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
 from ..jaxprs import FlatProgram, Flattener, FlatValue, Trait, is_symbolic, needed, primitives_with
+from ._elementwise import block_choice
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
 
 #: Primitives that JAX evaluates by a function of other primitives.
@@ -61,8 +63,9 @@ class FlatJaxpr(NamedTuple):
         return file.getvalue()
 
     @staticmethod
-    def from_bytes(contents: bytes) -> FlatJaxpr:
-        return _JaxprUnpickler(io.BytesIO(contents)).load()
+    def from_bytes(contents: bytes, scope: Any = None) -> FlatJaxpr:
+        """Reads :meth:`to_bytes`; ``scope`` is the scope of the symbols in its sizes."""
+        return _JaxprUnpickler(contents, scope).load()
 
 
 class _NamedPrimitive(NamedTuple):
@@ -70,8 +73,10 @@ class _NamedPrimitive(NamedTuple):
 
 
 class _JaxprPickler(pickle.Pickler):
-    def persistent_id(self, obj: object) -> str | None:
-        return obj.name if isinstance(obj, Primitive) else None
+    def persistent_id(self, obj: Any) -> tuple[str, bool] | None:
+        if isinstance(obj, Primitive):
+            return obj.name, False
+        return (str(obj), True) if export.is_symbolic_dim(obj) else None
 
     def reducer_override(self, obj: object) -> Any:
         if type(obj) is not np.ndarray:
@@ -84,8 +89,15 @@ class _JaxprPickler(pickle.Pickler):
 
 
 class _JaxprUnpickler(pickle.Unpickler):
-    def persistent_load(self, pid: str) -> _NamedPrimitive:
-        return _NamedPrimitive(pid)
+    def __init__(self, contents: bytes, scope: Any) -> None:
+        super().__init__(io.BytesIO(contents))
+        self._size = lru_cache(maxsize=None)(
+            lambda text: export.symbolic_shape(text, scope=scope)[0]
+        )
+
+    def persistent_load(self, pid: tuple[str, bool]) -> Any:
+        text, is_size = pid
+        return self._size(text) if is_size else _NamedPrimitive(text)
 
 
 def flattened(jaxpr: ClosedJaxpr | Jaxpr) -> FlatJaxpr:
@@ -237,7 +249,7 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
     #: The values of calls, by everything that they follow from.
     computed: dict[Hashable, int] = {}
     equations = []
-    for equation in flat.all:
+    for equation in _aligned(flat):
         ins = tuple([equal.get(i, i) for i in equation.inputs])
         call, rule = equation.call, equation.rule
         if equation.several:
@@ -253,12 +265,12 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
             reshaped[out] = source
             ins, rule = (source,), RULES["reshape"]
             call = Call("reshape", {"dimensions": None}, (avals[source],), call.outs)
-        elif _is_aligned_broadcast(call):
+        elif call.name == "broadcast_in_dim":
             broadcast[out] = ins[0]
         if rule is not None:
             if not broadcast.keys().isdisjoint(ins) and _is_elementwise(call, rule):
                 operands = tuple([broadcast.get(i, i) for i in ins])
-                if any(avals[i].shape == call.shape for i in operands):
+                if _reaches(call.shape, [avals[i].shape for i in operands]):
                     ins = operands
             elif not rule.weight and all(i in constants for i in ins) and not _varies(call):
                 kernel = rule.make(call)
@@ -275,7 +287,8 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
 
 
 def _is_elementwise(call: Call, rule: KernelRule) -> bool:
-    return rule.any_shape and isinstance(rule.make(call), np.ufunc)
+    is_ufunc = rule.any_shape and isinstance(rule.make(call), np.ufunc)
+    return is_ufunc or block_choice(call) is not None
 
 
 def _is_identity(call: Call) -> bool:
@@ -299,15 +312,38 @@ def _varies(call: Call) -> bool:
 
 
 def _is_reshape(call: Call) -> bool:
-    if call.name not in _RESHAPES or len(call.ins) != 1:
+    if call.name not in _RESHAPES:
         return False
     if call.name == "reshape" and call.params["dimensions"] is not None:
         return False
     return call.ins[0].size == call.outs[0].size and call.ins[0].dtype == call.dtype
 
 
-def _is_aligned_broadcast(call: Call) -> bool:
-    if call.name != "broadcast_in_dim" or len(call.ins) != 1:
-        return False
-    rank, source = len(call.shape), call.ins[0].shape
-    return tuple(call.params["broadcast_dimensions"]) == tuple(range(rank - len(source), rank))
+def _reaches(shape: tuple[Any, ...], others: Sequence[tuple[Any, ...]]) -> bool:
+    # To compare an expression with a number may decide something.
+    return all(
+        any(len(x) >= k and x[-k].__class__ is n.__class__ and x[-k] == n for x in others)
+        for k, n in enumerate(reversed(shape), 1)
+    )
+
+
+def _aligned(flat: _Equations) -> Iterator[Equation]:
+    """Gives all equations. Broadcasts are of the last axes, others of columns made before; so are
+    numbers in a row, but for vectors."""
+    for equation in flat.all:
+        call, inputs, column = equation.call, equation.inputs, {}
+        if call.name == "iota":
+            column = {call.params["dimension"]: call.shape[call.params["dimension"]]}
+        elif call.name == "broadcast_in_dim" and not _is_reshape(call):
+            dims = map(int, call.params["broadcast_dimensions"])
+            column = dict(zip(dims, call.ins[0].shape, strict=True))
+        axes = range(min(column), len(call.shape)) if column else range(0)
+        if len(axes) > len(column) or (column and not inputs and axes[0]):
+            aval = Aval(tuple([column.get(i, 1) for i in axes]), call.dtype)
+            number = (len(flat.avals),)
+            flat.avals.append(aval)
+            first = Call("reshape" if inputs else "iota", {"dimensions": None}, call.ins, (aval,))
+            yield Equation(first, inputs, number, False, False)
+            spread = Call("broadcast_in_dim", {}, (aval,), call.outs)
+            equation = equation._replace(call=spread, inputs=number)
+        yield equation

@@ -98,27 +98,27 @@ class Windows:
                 total = total + (np.arange(size, dtype=np.int64) * stride).reshape(column)
         return total
 
-    def rows(self, indices: Raw) -> tuple[Raw, Raw]:
+    def rows(self, indices: Raw, masked: bool = True) -> tuple[Raw, Raw]:
         """Returns row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand;
-        and a mask of the windows that were inside, or None if all were."""
-        valid = None
-        start = np.zeros((), np.int64)
+        and a mask of the windows that were inside, None if all were, or it is not ``masked``."""
+        valid, start = None, np.int64(0)
         for batch in self._batches:
             start = start + _batch_steps(*batch)
         for n, axis in enumerate(self._index_map):
             index = indices[..., n]
             # Unsigned 64-bit indices may be beyond int64.
             clipped = np.minimum(np.maximum(index, 0), self._limits[axis]).astype(np.int64)
-            inside = clipped == index
-            if not inside.all():
-                valid = inside if valid is None else valid & inside
+            if masked:
+                inside = clipped == index
+                if not inside.all():
+                    valid = inside if valid is None else valid & inside
             stride = self._strides[axis]
             start = start + (clipped if stride == 1 else clipped * stride)
-        start = np.broadcast_to(start, self.batch)
+        if start.shape != self.batch:
+            start = np.broadcast_to(start, self.batch)
         offsets = self._offsets
-        if offsets.size == 1:
-            return start.reshape(self.batch + offsets.shape), valid
-        return start.reshape(self.batch + (1,) * offsets.ndim) + offsets, valid
+        start = start.reshape(self.batch + (1,) * offsets.ndim)
+        return start if offsets.size == 1 else start + offsets, valid
 
 
 @rule("gather", fresh=True, weight=30)
@@ -145,7 +145,7 @@ def _gather(call: Call) -> Kernel | None:
     fill = _fill_value(params["fill_value"], operand.dtype) if mode == "FILL_OR_DROP" else None
 
     def gather(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        rows, valid = windows.rows(indices)
+        rows, valid = windows.rows(indices, masked=fill is not None)
         if not x.size:
             result = np.zeros(shape, x.dtype)
         else:

@@ -28,9 +28,18 @@ def product_dtype(dtype: DType, other: Any, result: Any, terms: int) -> np.dtype
     return np.dtype(np.float64) if bound <= 2.0**53 else result
 
 
-@rule("dot_general", fresh=True)
+def _are_plain_matrices(call: Call) -> bool:
+    sums = call.params["dimension_numbers"][0][0]
+    kinds = {(len(x.shape), x.dtype) for x in (*call.ins, *call.outs)}
+    is_exact = call.dtype.kind in "fc" and not is_small_float(call.dtype)
+    return is_exact and kinds == {(2, call.dtype)} and len(sums) == 1
+
+
+@rule("dot_general", fresh=True, any_sizes=_are_plain_matrices)
 def _dot_general(call: Call) -> Kernel | None:
     (left_sum, right_sum), (left_batch, right_batch) = call.params["dimension_numbers"]
+    if _are_plain_matrices(call):
+        return _matrices(left_sum[0] == 0, right_sum[0] == 1)
     left, right = call.ins
     left_free = [i for i in range(len(left.shape)) if i not in left_sum and i not in left_batch]
     right_free = [i for i in range(len(right.shape)) if i not in right_sum and i not in right_batch]
@@ -41,10 +50,7 @@ def _dot_general(call: Call) -> Kernel | None:
     right_order = (*right_batch, *right_sum, *right_free)
     shape, dtype = call.shape, call.dtype
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
-    plain = wide == left.dtype == right.dtype == dtype and not left_batch
     is_divided = not left_batch and rows * terms * columns >= MIN_MULTIPLICATIONS
-    if plain and not is_divided and len(left.shape) == len(right.shape) == 2 and len(left_sum) == 1:
-        return _matrices(left_order != (0, 1), right_order != (0, 1))
     matmul = divided_product if is_divided else np.matmul
     lead = [math.prod([left.shape[i] for i in left_batch])] if left_batch else []
     left_shape, right_shape = (*lead, rows, terms), (*lead, terms, columns)
@@ -58,9 +64,12 @@ def _dot_general(call: Call) -> Kernel | None:
 
 
 def _matrices(turn_left: bool, turn_right: bool) -> Kernel:
-    if turn_left:
-        return (lambda x, y: x.T @ y.T) if turn_right else (lambda x, y: x.T @ y)
-    return (lambda x, y: x @ y.T) if turn_right else np.matmul
+    def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        x, y = x.T if turn_left else x, y.T if turn_right else y
+        is_divided = x.size * y.shape[1] >= MIN_MULTIPLICATIONS
+        return divided_product(x, y) if is_divided else x @ y
+
+    return multiply
 
 
 def divided_product(x: Raw, y: Raw, out: Raw = None) -> Raw:

@@ -138,7 +138,7 @@ class GeneralPlan:
             if isinstance(step.kernel, NestedKernel) and isinstance(old, NestedKernel):
                 estimate += step.kernel.estimate - old.estimate
             steps[k] = step
-        results = [r._replace(aval=avals[r.position]) for r in template[0].results]
+        results = [PlanResult(i, avals[i], *others) for i, _, *others in template[0].results]
         return replace(template[0], steps=steps, results=results, estimate=estimate)
 
 
@@ -179,7 +179,7 @@ class _Planner:
         self._reusable, self._owners = _reusable(equations, self._owned, self._results)
         #: The kernels that are the same for all sizes, None for others.
         self._kernels = [
-            r.make(e.call) if r is not None and r.any_shape else None for e, r in pairs
+            r.make(e.call) if r is not None and r.any_sizes(e.call) else None for e, r in pairs
         ]
         self._steps = [self._known_steps(n) for n in range(len(equations))]
         self.weights = [0.0 if r is None else _element_seconds(e, r) for e, r in pairs]
@@ -293,7 +293,7 @@ class _Planner:
             return _PlannedEquation(None, (name,))
         known, is_bound, varying = self._steps[n], False, None
         if known is not None:
-            call, (step, writing) = equation.call, known
+            call, (step, writing) = equation.call if rule.any_shape else call_of(n), known
             if writing is not None and avals[outs[0]].nbytes >= REUSE_BYTES:
                 step, is_bound = writing, True
         else:
@@ -315,7 +315,8 @@ class _Planner:
             seconds += flops(name, call.params, call.ins, call.outs) / FLOP_RATE
         else:
             seconds = max(seconds, largest * self.weights[n])
-        is_large = known is None and largest >= _SMALLEST_LARGE and _has_large_product(rule, call)
+        may_be_large = not rule.any_shape and largest >= _SMALLEST_LARGE
+        is_large = may_be_large and _has_large_product(rule, call)
         return _PlannedEquation(step, (), CALL_SECONDS + seconds, is_large, is_bound, varying)
 
 

@@ -36,36 +36,43 @@ def largest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
 
 
-@rule(*_REDUCTIONS, fresh=True)
+@rule(*_REDUCTIONS, fresh=True, any_sizes=lambda call: True)
 def _reduce(call: Call) -> Kernel:
     reduce = _REDUCTIONS[call.name].reduce
     axes, dtype = tuple(call.params["axes"]), call.dtype
     if not axes:
         return np.array
-    shape = call.ins[0].shape
     if call.name in {"reduce_sum", "reduce_prod"}:
         wide = np.dtype(np.float32) if is_small_float(dtype) else dtype
         if wide == dtype and call.name == "reduce_sum":
-            return _summed(axes, shape, dtype)
+            return _summed(axes, len(call.ins[0].shape), dtype)
         return lambda x: reduce(x.astype(wide, copy=False), axis=axes, dtype=wide).astype(dtype)
-    if call.name in {"reduce_max", "reduce_min"} and not math.prod(shape[axis] for axis in axes):
-        empty = smallest(dtype) if call.name == "reduce_max" else largest(dtype)
-        return lambda x: np.full(call.shape, empty, dtype)
-    return lambda x: reduce(x, axis=axes)
+    if call.name not in {"reduce_max", "reduce_min"}:
+        return lambda x: reduce(x, axis=axes)
+    empty = smallest(dtype) if call.name == "reduce_max" else largest(dtype)
+    return lambda x: (
+        reduce(x, axis=axes) if x.size else np.full(np.delete(x.shape, axes), empty, dtype)
+    )
 
 
 # Not kept in plans: of ever-new sizes there are hundreds.
 _ones = lru_cache(maxsize=16)(np.ones)
 
 
-def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> Kernel:
+def _summed(axes: tuple[int, ...], rank: int, dtype: DType) -> Kernel:
     """Reduces leading axes of floats by matrix products: NumPy would add rows, and lose digits."""
-    count = len(axes)
-    rows, rest = math.prod(shape[:count]), shape[count:]
-    if axes == tuple(range(count)) and rest and dtype.kind == "f" and rows > 8:
-        return lambda x: (_ones(rows, dtype) @ x.reshape(rows, -1)).reshape(rest)
-    add = np.add.reduce
-    return lambda x: add(x, axis=axes, dtype=dtype)
+    count, add = len(axes), np.add.reduce
+    if axes != tuple(range(count)) or count == rank or dtype.kind != "f":
+        return lambda x: add(x, axis=axes, dtype=dtype)
+
+    def summed(x: np.ndarray) -> Raw:
+        rows = math.prod(x.shape[:count])
+        if rows <= 8:
+            return add(x, axis=axes, dtype=dtype)
+        ones = _ones(1 << rows.bit_length(), dtype)[:rows]
+        return (ones @ x.reshape(rows, -1)).reshape(x.shape[count:])
+
+    return summed
 
 
 @rule("reduce")
@@ -89,7 +96,7 @@ def monoid_of(jaxpr: Jaxpr) -> np.ufunc | None:
     return MONOIDS.get(equation.call.name)
 
 
-@rule("argmax", "argmin", fresh=True, weight=2)
+@rule("argmax", "argmin", fresh=True, weight=2, any_sizes=lambda call: True)
 def _arg_reduce(call: Call) -> Kernel | None:
     axes, dtype = call.params["axes"], call.params["index_dtype"]
     if len(axes) != 1:
@@ -104,7 +111,7 @@ def _arg_reduce(call: Call) -> Kernel | None:
     return locate
 
 
-@rule(*_CUMULATIVE, fresh=True, weight=20)
+@rule(*_CUMULATIVE, fresh=True, weight=20, any_sizes=lambda call: True)
 def _cumulative(call: Call) -> Kernel:
     ufunc = _CUMULATIVE[call.name]
     axis, dtype = call.params["axis"], call.dtype

@@ -57,6 +57,8 @@ class KernelRule(NamedTuple):
     #: True if the same kernel serves calls with other shapes, which NumPy broadcasts.
     any_shape: bool
     changed_input: int
+    #: Tells whether the same kernel serves calls that differ by sizes.
+    any_sizes: Callable[[Call], bool]
 
 
 RULES: dict[str, KernelRule] = {}
@@ -69,10 +71,14 @@ def rule(
     in_place: Callable[[Call], Kernel] | None = None,
     any_shape: bool = False,
     changed_input: int = 0,
+    any_sizes: Callable[[Call], bool] | None = None,
 ) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
-        for name in names:
-            RULES[name] = KernelRule(make, fresh, weight, in_place, any_shape, changed_input)
+        serves = any_sizes or (lambda call: any_shape)
+        common = KernelRule(
+            make, fresh, weight, in_place, any_shape, changed_input=changed_input, any_sizes=serves
+        )
+        RULES.update(dict.fromkeys(names, common))
         return make
 
     return register

@@ -1,6 +1,5 @@
 """Values rearranged: broadcast, reshaped, cut, joined, padded."""
 
-import math
 from functools import partial
 from operator import itemgetter, methodcaller
 from typing import Any
@@ -8,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._support.annotations import Raw
+from ..jaxprs import is_symbolic
 from ._rules import Call, Kernel, rule
 
-#: Maximum number of elements of a broadcast number that is written out.
-_WRITTEN_ELEMENTS = 2048
 #: Minimum number of bytes of an array that is copied in strips, and elements of a strip.
 _STRIP_FROM, _STRIP = 1 << 18, 16
 
@@ -27,43 +25,28 @@ def in_order(x: np.ndarray) -> np.ndarray:
     return result
 
 
-@rule("broadcast_in_dim", weight=0)
-def _broadcast_in_dim(call: Call) -> Kernel | None:
-    if len(call.ins) != 1:
-        return None
-    shape, dims, dtype = call.shape, call.params["broadcast_dimensions"], call.dtype
-    source = call.ins[0].shape
-    if list(dims) != sorted(dims):
-        order = np.argsort(dims)
-        return lambda x: np.broadcast_to(
-            np.expand_dims(x.transpose(order), [i for i in range(len(shape)) if i not in dims]),
-            shape,
-        )
-    if not source and math.prod(shape) <= _WRITTEN_ELEMENTS:
-        return lambda x: np.full(shape, x, dtype)
-    aligned = [1] * len(shape)
-    for size, dim in zip(source, dims, strict=True):
-        aligned[dim] = size
-    aligned_shape = tuple(aligned)
-    if aligned_shape == shape:
-        return methodcaller("reshape", shape)
-    if aligned_shape == source:
-        return lambda x: np.broadcast_to(x, shape)
-    return lambda x: np.broadcast_to(x.reshape(aligned_shape), shape)
+rule("broadcast_in_dim", weight=0)(lambda call: partial(np.broadcast_to, shape=call.shape))
 
 
-@rule("reshape", weight=0)
-def _reshape(call: Call) -> Kernel | None:
-    if len(call.ins) > 1:
-        return None
-    shape, order = call.shape, call.params["dimensions"]
+def _free_shape(call: Call) -> tuple[int, ...] | None:
+    # NumPy can tell the only size that is an expression.
+    shape = tuple([-1 if is_symbolic(n) else n for n in call.shape])
+    tells = call.params["dimensions"] is None and shape.count(-1) < 2 and 0 not in shape
+    return shape if tells else None
+
+
+@rule("reshape", weight=0, any_sizes=lambda call: _free_shape(call) is not None)
+def _reshape(call: Call) -> Kernel:
+    shape, order = _free_shape(call) or call.shape, call.params["dimensions"]
     if order is not None:
         return lambda x: x.transpose(order).reshape(shape)
     return methodcaller("reshape", shape)
 
 
 rule("squeeze", weight=0)(lambda call: methodcaller("reshape", call.shape))
-rule("transpose", weight=0)(lambda call: methodcaller("transpose", call.params["permutation"]))
+rule("transpose", weight=0, any_sizes=lambda call: True)(
+    lambda call: methodcaller("transpose", call.params["permutation"])
+)
 rule("tile", fresh=True)(lambda call: partial(np.tile, reps=call.params["reps"]))
 
 
@@ -80,7 +63,7 @@ def _slice(call: Call) -> Kernel:
     return itemgetter(tuple(map(slice, params["start_indices"], params["limit_indices"], strides)))
 
 
-@rule("concatenate", "stack", fresh=True)
+@rule("concatenate", "stack", fresh=True, any_sizes=lambda call: True)
 def _concatenate(call: Call) -> Kernel:
     join, key = (np.stack, "axis") if call.name == "stack" else (np.concatenate, "dimension")
     axis = call.params[key]
@@ -103,20 +86,9 @@ def _split(call: Call) -> Kernel:
 
 
 @rule("iota", fresh=True)
-def _iota(call: Call) -> Kernel | None:
-    if call.ins:
-        return None
-    shape, axis, dtype = call.shape, call.params["dimension"], call.dtype
-    size = shape[axis]
-    column = (size,) + (1,) * (len(shape) - axis - 1)
-
-    def iota() -> np.ndarray:
-        numbers = np.arange(size).astype(dtype)
-        if len(shape) == 1:
-            return numbers
-        return np.broadcast_to(numbers.reshape(column), shape).copy()
-
-    return iota
+def _iota(call: Call) -> Kernel:
+    shape, dtype = call.shape, call.dtype
+    return lambda: np.arange(shape[0]).astype(dtype).reshape(shape)
 
 
 @rule("dim_as_value", fresh=True)

@@ -72,9 +72,13 @@ class SymbolicSizes(NamedTuple):
         return self._evaluated(f"({texts})", constants)
 
     @property
+    def scope(self) -> DecidingScope:
+        return self.sizes[self.axes[0]].scope
+
+    @property
     def conditions(self) -> list[str]:
         """The comparisons that were decided by the sizes that came, as they came out."""
-        decisions = self.sizes[self.axes[0]].scope.decisions.items()
+        decisions = self.scope.decisions.items()
         return [text if decided else f"not {text}" for text, decided in decisions]
 
     def test(self) -> Callable[..., bool]:

@@ -73,8 +73,6 @@ _LOAD_SECONDS, _LOADING = 0.03, 0.05
 #: arrays: NumPy takes less time than the call of a compiled program (estimated 10 us, a product of
 #: 64 x 64: 16 us beside 23).
 _STAYING_SECONDS = 1.2e-5
-#: Number of new sizes, one after the other, whose programs are looked for on disk.
-_MAX_MISSING = 8
 #: Maximum number of sets of shapes of a function that are listed at a time; one more and the
 #: function should be cleared, so that JAX forgets their traces too.
 MAX_LISTED_SHAPES = 256
@@ -230,7 +228,7 @@ class FirstCalls:
 
     __slots__ = (
         "_count", "_device", "_dispatcher", "_general", "_interpret", "_jitted", "_lock",
-        "_n_missing", "_note_jaxpr", "_program", "_static", "counted", "entries", "host_plans",
+        "_note_jaxpr", "_program", "_static", "counted", "entries", "host_plans",
         "unlisted",
     )  # fmt: skip
 
@@ -259,8 +257,6 @@ class FirstCalls:
         self._device = device
         self.entries: dict[Hashable, Entry] = {}
         self._lock = threading.RLock()
-        #: Number of plans for any sizes, one after the other, whose program was not on disk.
-        self._n_missing = 0
         #: Signatures of calls that are interpreted.
         self.counted: set[Hashable] = set()
         #: Plans of calls that stay with NumPy.
@@ -316,12 +312,12 @@ class FirstCalls:
         if interpret is False:
             self.unlisted = True
             return None
-        leaves, signature = split
+        signature = split[1]
         with self._lock:  # several threads trace once
             entry = self.entries.get(signature)
             if entry is not None and entry.interpret is interpret:
                 return self.known(args, signature)
-            planned, plans = self._planned(args, leaves, interpret)
+            planned, plans = self._planned(args, split, interpret)
             entry = Entry(interpret, planned, plans is not None)
             function = entry.function
             if function is not None and host_key is not None:
@@ -342,9 +338,9 @@ class FirstCalls:
             self._end(signature)
 
     def note_sizes(self, args: Arrays) -> None:
-        leaves = jax.tree.leaves(_arrays_of(args, self._static))
+        leaves, signature = self.split(args)
         sizes = tuple([size for x in leaves for size in np.shape(x)])
-        plans = self._plans_for(args, leaves, sizes)
+        plans = self._plans_for(leaves, signature, sizes)
         if plans is not None:
             plans.note(sizes)
 
@@ -353,20 +349,23 @@ class FirstCalls:
         self.counted.discard(signature)
 
     def _planned(
-        self, args: Arrays, leaves: Arrays, interpret: bool | None
+        self, args: Arrays, split: tuple[Arrays, Hashable], interpret: bool | None
     ) -> tuple[InterpretedFunction | None, GeneralPlans | None]:
         """Returns the plan of calls with such arguments, and those for any sizes if it is one of
         them. None where they cannot be interpreted, or their program is on disk and their plan is
         not, which takes a trace."""
+        leaves, signature = split
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
             return None, None
         sizes = tuple([size for x in leaves for size in np.shape(x)])
-        plans = self._plans_for(args, leaves, sizes)
+        plans = self._plans_for(leaves, signature, sizes)
         if self._dispatcher.is_prefetched(tuple(args)) and not interpret:
             return None, None
-        is_on_disk = not interpret and self._is_on_disk(args, plans, sizes)
-        if plans is not None and (not is_on_disk or plans.known(sizes) is not None):
+        # The look takes longer than a plan: sizes that come once fill no disk.
+        looks = not interpret and (plans is None or plans.known(sizes) is None)
+        is_on_disk = looks and self._dispatcher.has_stored(tuple(args))
+        if plans is not None and not is_on_disk:
             general = self._general_plan(plans, args, leaves, sizes)
             if general is not None:
                 function = InterpretedFunction(*general, target, self._static, is_on_disk)
@@ -387,17 +386,8 @@ class FirstCalls:
             if plans is not None:
                 plans.note(sizes)
             if not is_stored:
-                self._dispatcher.store_jaxpr(tuple(args), *flat)
+                self._dispatcher.store_jaxpr(tuple(args), flat)
         return function, None
-
-    def _is_on_disk(self, args: Arrays, plans: GeneralPlans | None, sizes: tuple[int, ...]) -> bool:
-        # The look takes longer than a plan: it ends where sizes that came once fill no disk.
-        may_end = plans is not None and plans.known(sizes) is not None
-        if may_end and self._n_missing >= _MAX_MISSING:
-            return False
-        is_on_disk = self._dispatcher.has_stored(tuple(args))
-        self._n_missing = 0 if is_on_disk else self._n_missing + may_end
-        return is_on_disk
 
     def _flat_jaxpr(self, args: Arrays) -> tuple[FlatJaxpr, Any] | None:
         """Returns the flat jaxpr and the structure of its results, if NumPy can make them."""
@@ -413,14 +403,13 @@ class FirstCalls:
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
     def _plans_for(
-        self, args: Arrays, leaves: Arrays, sizes: tuple[int, ...]
+        self, leaves: Arrays, signature: Any, sizes: tuple[int, ...]
     ) -> GeneralPlans | None:
         """Returns the plans of calls whose arguments differ from these by sizes alone."""
         if self._program is not None or self._general is None:
             return None
-        structure = jax.tree.structure(_arrays_of(args, self._static))
-        fixed = tuple([args[i] for i in sorted(self._static) if i < len(args)])
-        key = structure, tuple(map(_rank, leaves)), size_kinds(sizes), fixed, trace_context()
+        structure, _, fixed, context = signature
+        key = structure, tuple(map(_rank, leaves)), size_kinds(sizes), fixed, context
         plans = self._general.get(key)
         if plans is None:
             plans = self._general[key] = ForAnySizes()
@@ -437,11 +426,15 @@ class FirstCalls:
         def make(symbolic: SymbolicSizes) -> tuple[GeneralPlan, Any]:
             structure = jax.tree.structure(_arrays_of(args, static))
             arrays = iter(jax.tree.unflatten(structure, _symbolic_arrays(leaves, symbolic.sizes)))
-            flat = self._flat_jaxpr(
-                [x if i in static else next(arrays) for i, x in enumerate(args)]
-            )
-            if flat is None:
-                raise NotImplementedError("results that NumPy cannot make")
+            symbols = tuple([x if i in static else next(arrays) for i, x in enumerate(args)])
+            flat = self._dispatcher.stored_jaxpr(symbols, symbolic.scope, tuple(args))
+            if flat is not None:
+                self._note_jaxpr()
+            else:
+                flat = self._flat_jaxpr(symbols)
+                if flat is None:
+                    raise NotImplementedError("results that NumPy cannot make")
+                self._dispatcher.store_jaxpr(symbols, flat, symbolic.scope, tuple(args))
             return GeneralPlan(flat[0], symbolic), flat[1]
 
         with paused_collection():

@@ -153,6 +153,38 @@ def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
     assert new_process(first_calls)[:2] == (results, 0)
 
 
+def test_a_trace_for_any_sizes_serves_later_processes(new_process, monkeypatch, tmp_path):
+    """Where sizes are compared otherwise than in the stored trace, it is not used."""
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+    pooled = mx.sym.Pooling(
+        mx.sym.FullyConnected(x, num_hidden=12, flatten=False, name="fc").reshape((0, 1, -1, 4)),
+        kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="avg", count_include_pad=False,
+    )  # fmt: skip
+    symbol = mx.sym.broadcast_add(pooled, mx.sym.max(pooled, axis=2, keepdims=True))
+
+    def calls(*sizes):
+        results = []
+        for size in sizes:
+            executor = symbol.simple_bind(mx.cpu(), x=(2, size, 5))
+            for k, array in enumerate(executor.arg_arrays):
+                array[:] = np.sin(np.arange(array.size) + k).reshape(array.shape)
+            executor.forward(is_train=True)
+            executor.backward(mx.nd.ones(executor.outputs[0].shape))
+            arrays = [*executor.outputs, *executor.grad_arrays]
+            results.append([a.asnumpy().tobytes() for a in arrays])
+        return results
+
+    sizes = 4, 6, 9, 7, 3
+    results, traces, _ = new_process(lambda: calls(*sizes))
+    assert traces > 1
+    assert new_process(lambda: calls(*sizes)) == (results, 0, 0)
+    others = 4, 11, 3, 2
+    expected = new_process(lambda: calls(*others))[0]
+    for file in (tmp_path / "own").glob("*.jaxpr"):
+        file.unlink()
+    assert new_process(lambda: calls(*others))[0] == expected
+
+
 def test_a_program_that_takes_over_at_once_is_interpreted_once(
     new_process, compilations, monkeypatch, tmp_path
 ):

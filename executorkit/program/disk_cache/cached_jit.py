@@ -144,7 +144,7 @@ class CachedJit:
         executable = self._executables.get(key)
         if executable is not None:
             return executable
-        entry = self._entry(key, args)
+        entry = self._entry(args)
         executable = self._prefetched.pop(key, None) or (entry and entry.load())
         if executable is not None:
             self._on_load()
@@ -177,7 +177,7 @@ class CachedJit:
         key = _call_key(args)
         if key in self._executables or key in self._prefetched:
             return key in self._prefetched
-        entry = self._entry(key, args)
+        entry = self._entry(args)
         executable = entry and entry.load()
         if executable is not None:
             self._prefetched[key] = executable
@@ -188,21 +188,30 @@ class CachedJit:
 
     def has_stored(self, args: Operands) -> bool:
         """Tells whether the executable for such arguments seems to be on disk."""
-        entry = self._entry(_call_key(args), args) if self.caches else None
+        entry = self._entry(args)
         return entry is not None and entry.is_stored
 
-    def stored_jaxpr(self, args: Operands) -> tuple[FlatJaxpr, Any] | None:
-        """Reads the flat jaxpr for such arguments and the structure of its results."""
-        entry = self._entry(_call_key(args), args) if self.caches else None
-        return entry and entry.load_jaxpr()
+    def stored_jaxpr(
+        self, args: Operands, scope: Any = None, like: Operands = ()
+    ) -> tuple[FlatJaxpr, Any] | None:
+        """Reads the flat jaxpr for such arguments and the structure of its results. ``args`` with
+        symbols of a ``scope`` for sizes are on the devices of others, ``like`` them."""
+        entry = self._entry(args, like or args)
+        return entry and entry.load_jaxpr(scope)
 
-    def store_jaxpr(self, args: Operands, jaxpr: FlatJaxpr, structure: Any) -> None:
-        entry = self._entry(_call_key(args), args) if self.caches else None
+    def store_jaxpr(
+        self, args: Operands, flat: tuple[FlatJaxpr, Any], scope: Any = None, like: Operands = ()
+    ) -> None:
+        entry = self._entry(args, like or args)
+        decisions = {} if scope is None else dict(scope.decisions)
         if entry is not None:
-            submit_after(lambda: entry.store_jaxpr(jaxpr, structure))
+            submit_after(lambda: entry.store_jaxpr(*flat, decisions))
 
-    def _entry(self, key: _CallKey, args: Operands) -> CachedExecutable | None:
-        return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
+    def _entry(self, args: Operands, like: Operands | None = None) -> CachedExecutable | None:
+        if not self.caches:
+            return None
+        devices = _devices_of(jax.tree.leaves(args if like is None else like))
+        return CachedExecutable.of(self._fingerprint, self._compiled_with, args, devices)
 
     def _add(self, key: _CallKey, executable: Any) -> None:
         with _lock:
@@ -299,20 +308,23 @@ class CachedExecutable:
             self._files.drop(self._name)
             return None
 
-    def load_jaxpr(self) -> tuple[FlatJaxpr, Any] | None:
+    def load_jaxpr(self, scope: Any) -> tuple[FlatJaxpr, Any] | None:
         entry = self._files.read(self._jaxpr_name)
         if entry is None:
             return None
         facts, contents = entry
         try:
-            return FlatJaxpr.from_bytes(contents), self._structure(facts["results"])
+            if scope is not None and not scope.assume(facts["decisions"]):
+                return None
+            return FlatJaxpr.from_bytes(contents, scope), self._structure(facts["results"])
         except Exception:  # as above
             self._files.drop(self._jaxpr_name)
             return None
 
-    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any) -> None:
+    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any, decisions: dict[str, bool]) -> None:
         try:
-            facts, contents = {"results": self._packed(structure)}, jaxpr.to_bytes()
+            facts = {"results": self._packed(structure), "decisions": decisions}
+            contents = jaxpr.to_bytes()
         except (NotFingerprintableError, pickle.PicklingError, TypeError, AttributeError):
             return
         self._files.write(self._jaxpr_name, facts, contents)
