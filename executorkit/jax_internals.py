@@ -3,6 +3,7 @@ file reads any."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import reduce, wraps
 from operator import attrgetter, floordiv, methodcaller, mod
 from typing import Any, ParamSpec, TypeVar
@@ -303,6 +304,11 @@ for _name in (
     _linearize_directly(getattr(jax.lax, f"{_name}_p"))
 
 
+#: True while a program is traced. Of other traces XLA compiles each function of JAX by itself, and
+#: would round otherwise without them.
+traces_program: ContextVar[bool] = ContextVar("executorkit_traces_program", default=False)
+
+
 def _is_float32(x: Any) -> bool:
     aval = getattr(x, "aval", None)
     return type(aval) is ShapedArray and aval.dtype == np.float32 and not aval.weak_type
@@ -310,6 +316,8 @@ def _is_float32(x: Any) -> bool:
 
 def _quick(function: Callable[[Any, Any], Any], of_jax: Any, is_swapped: bool) -> Any:
     def operator(x: Any, y: Any) -> Any:
+        if not traces_program.get():
+            return of_jax(x, y)
         if type(y) in (int, float) and -1e30 < y < 1e30 and _is_float32(x):
             y = np.float32(y)
         elif not (_is_float32(x) and _is_float32(y)) or (x.shape != y.shape and x.ndim and y.ndim):

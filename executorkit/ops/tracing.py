@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from .._support.annotations import Function, Tree
-from ..jax_internals import differentiable, size_bounds
+from ..jax_internals import differentiable, size_bounds, traces_program
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,9 +67,11 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 def this_process_only() -> Iterator[None]:
     """Marks traces that run in this process alone, where other devices' forms are not traced."""
     token = _cpus_only.set(jax.default_backend() == "cpu")
+    outer = traces_program.set(True)
     try:
         yield
     finally:
+        traces_program.reset(outer)
         _cpus_only.reset(token)
 
 
