@@ -157,7 +157,9 @@ class Optimizer(CheckedKeywords):
         if not isinstance(klass, type):
             raise InputTypeError("optimizer: register", f"{klass!r} is not a class of optimizers")
         name = klass.__name__.lower()
-        previous = _classes.get(name)
+        # The classes of this package come first, whenever they are imported.
+        is_ours = klass.__module__.startswith(f"{__package__}.")
+        previous = (_classes if is_ours else Optimizer.opt_registry).get(name)
         if previous is not None and previous is not klass:
             warnings.warn(
                 f"optimizer {name!r} was {previous.__module__}.{previous.__name__}, "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -119,6 +121,17 @@ def test_classes_of_users_are_registered() -> None:
         assert registry["mine"] is replacement
     finally:
         del registry["mine"]
+
+
+def test_a_users_class_stays_when_ours_of_its_name_is_imported_later() -> None:
+    lines = """import executorkit as mx
+class LAMB(mx.optimizer.Optimizer): pass
+mx.optimizer.register(LAMB)
+mx.optimizer.Adam, mx.optimizer.LAMB, mx.optimizer.Optimizer.opt_registry
+assert type(mx.optimizer.create("lamb")) is LAMB is not mx.optimizer.LAMB"""
+    process = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert "'lamb' was executorkit.optimizer._layerwise.LAMB, is now __main__" in process.stderr
 
 
 def test_half_precision_without_a_master_is_warned_of() -> None:
