@@ -128,5 +128,5 @@ def assumptions(small: bool) -> Iterator[Assumption]:
     data = batch, size, size, 64
     (*_, weight_grad) = [None, *_of_kernels("3 x 3", data, (64, 3, 3, 64), _dims(1))]
     if weight_grad and weight_grad.name.endswith("weight gradient"):
-        yield weight_grad._replace(name="3 x 3, weight gradient by im2col")
+        yield weight_grad._replace(name="3 x 3, weight gradient by tiles")
     yield _unrolled(32, 200, 10 if small else 60)

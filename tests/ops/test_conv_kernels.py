@@ -179,15 +179,16 @@ def test_depth_wise_convolutions_of_float16_are_summed_in_float32():
 
 #: data, weight, stride, pad, dilation: channels last, with the algorithm of the weight gradient
 WEIGHT_GRADIENTS = {
-    "im2col_one_iteration": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), "_im2col"),
-    "im2col_iterations": ((1, 60, 41, 16), (4, 3, 2, 16), (1, 1), (1, 0), (1, 1), "_im2col"),
-    "im2col_strided_dilated": ((3, 90, 41, 16), (2, 3, 3, 16), (2, 3), (2, 1), (2, 3), "_im2col"),
-    "tiles": ((3, 32, 9, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), "_tiled"),
-    "tiles_strided": ((1, 97, 12, 2), (5, 5, 4, 2), (2, 3), (2, 0), (1, 1), "_tiled"),
-    "tiles_dilated": ((2, 64, 9, 2), (3, 2, 3, 2), (1, 1), (0, 2), (4, 2), "_tiled"),
-    "low": ((2, 8, 8, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), None),
+    "columns": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), "_tiled"),
+    "rows": ((1, 60, 41, 16), (4, 2, 3, 16), (1, 1), (0, 1), (1, 1), "_tiled"),
+    "strided": ((1, 97, 12, 2), (5, 5, 4, 2), (2, 3), (2, 0), (1, 1), "_tiled"),
+    "strided_dilated": ((3, 90, 41, 16), (2, 3, 3, 16), (2, 3), (2, 1), (2, 3), "_tiled"),
+    "dilated": ((2, 64, 9, 2), (3, 2, 3, 2), (1, 1), (0, 2), (4, 2), "_tiled"),
+    "single_columns": ((2, 9, 7, 3), (4, 5, 1, 3), (2, 1), (1, 0), (1, 1), "_tiled"),
+    "single_rows_strided": ((2, 9, 7, 3), (4, 1, 3, 3), (2, 1), (1, 1), (3, 1), "_tiled"),
     "many_images": ((8, 8, 8, 16), (4, 3, 3, 16), (1, 1), (1, 1), (1, 1), None),
-    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), "_im2col"),
+    "one_column": ((3, 9, 3, 3), (4, 3, 3, 3), (1, 1), (1, 0), (1, 1), None),
+    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), "_tiled"),
 }
 
 

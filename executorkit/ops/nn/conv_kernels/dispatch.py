@@ -48,7 +48,7 @@ from .symbolic_convolutions import (
     symbolic_input_grad,
     symbolic_weight_grad,
 )
-from .weight_grad import IM2COL_MIN_CHANNELS, im2col_weight_grad, tiled_weight_grad
+from .weight_grad import tiled_weight_grad
 from .winograd import Winograd, current_winograd, winograd_kernels
 
 #: Maximum number of groups for which one convolution per group is worth its compilation.
@@ -137,12 +137,8 @@ def cpu_kernels(
             or by_rows[1]
             or column_input_grad(data, weight, dims)
         )
-        if weight_grad:
-            return forward, input_grad, weight_grad
-        im2col = im2col_weight_grad(data, weight, dims)
-        if im2col or data[channels] >= IM2COL_MIN_CHANNELS:
-            return forward, input_grad, im2col
-        return forward, input_grad, tiled_weight_grad(data, weight, dims, _xla_weight_grad)
+        weight_grad = weight_grad or tiled_weight_grad(data, weight, dims, _xla_weight_grad)
+        return forward, input_grad, weight_grad
     if weight[0] == data[channels] and weight[channels] == 1:
         return depthwise_kernels(data, weight, dims, winograd.prepared)
     if channels != 1:
