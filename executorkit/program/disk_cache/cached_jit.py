@@ -151,6 +151,7 @@ class CachedJit:
             self.note(executable)
         elif entry is not None:
             new: jax.stages.Lowered = lowered or self._jitted.lower(*args)
+            trim()
             executable = entry.compile(new)
             self.note(executable or new.compile())
         trim()
@@ -166,7 +167,9 @@ class CachedJit:
         executable = self.obtain(args, lowered)
         if executable is not self._jitted:
             return executable
-        compiled = (lowered or self._jitted.lower(*args)).compile()
+        lowered = lowered or self._jitted.lower(*args)
+        trim()
+        compiled = lowered.compile()
         trim()
         return compiled
 
