@@ -152,7 +152,7 @@ def arr_like(array: Any, numbers: Any) -> Any:
 def _sequence(name: str, arrays: Any) -> list[Any]:
     parts = list(arrays) if isinstance(arrays, list | tuple) or is_numpy(arrays) else [arrays]
     if not parts:
-        raise ArgumentValueError(f"np.{name}", "there are no arrays to join")
+        raise ArgumentValueError(f"np.{name}", "expected at least one array")
     for x in parts:
         check_array(name, x, "a part")
     return parts
