@@ -167,9 +167,9 @@ class CachedJit:
         executable = self.obtain(args, lowered)
         if executable is not self._jitted:
             return executable
-        lowered = lowered or self._jitted.lower(*args)
+        new: jax.stages.Lowered = lowered or self._jitted.lower(*args)
         trim()
-        compiled = lowered.compile()
+        compiled = new.compile()
         trim()
         return compiled
 
