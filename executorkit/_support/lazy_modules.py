@@ -35,7 +35,7 @@ def lazy_modules(
 
     def get(name: str) -> Any:
         if name == "__all__":  # of a star import
-            return [public for public in names() if public[0] != "_"]
+            return [x for x in names() if x[0] != "_" and x != "TYPE_CHECKING"]
         if name in values:
             contents[name] = value = values[name]()
             return value

@@ -131,12 +131,14 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if is_number(values):
         attrs["val"] = values
     else:
+        check_array("insert", values, "'values'")
         arrays.append(values)
     if isinstance(obj, slice):
         attrs |= {"start": obj.start, "stop": obj.stop, "step": obj.step or 1}
         return call("_npi_insert_slice", "insert_slice", arrays, **attrs)
     if isinstance(obj, int | np.integer):
         return call("_npi_insert_scalar", "insert_scalar", arrays, int_ind=int(obj), **attrs)
+    check_array("insert", obj, "'obj'")
     return call("_npi_insert_tensor", "insert_tensor", [*arrays, obj], **attrs)
 
 
