@@ -4,14 +4,14 @@ file reads any."""
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from functools import reduce, wraps
+from functools import wraps
 from operator import attrgetter, floordiv, methodcaller, mod
 from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
 from jax._src import compiler, source_info_util
-from jax._src.ad_util import Zero
+from jax._src.ad_util import SymbolicZero, Zero, zeros_like_aval
 
 # These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
 # Pallas with it.
@@ -32,13 +32,16 @@ from jax._src.core import (
     ShapedArray,
     Trace,
     jaxpr_as_fun as jaxpr_as_fun,
-    trace_ctx,
+    set_current_trace,
+    trace_ctx as trace_ctx,
     trace_state_strong_ref,
+    typeof,
 )
 from jax._src.distributed import global_state as distributed_state
 from jax._src.export import shape_poly
-from jax._src.interpreters import ad, mlir
+from jax._src.interpreters import ad, mlir, partial_eval
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
+from jax._src.pjit import jit_p
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -269,70 +272,171 @@ def _decide_comparisons() -> None:
 _decide_comparisons()
 
 
-def _linearize_directly(primitive: Primitive) -> None:
-    """Has JAX compute the tangents of a primitive by its rule, where it would trace a jaxpr of the
-    rule and evaluate that. Only for rules that compute nothing but tangents: what else they compute
-    would not be kept for backward."""
-    jvp: Any = ad.primitive_jvps[primitive]
-
-    def linearize(is_vjp: bool, nonzeros: Sequence[bool], *primals: Any, **params: Any) -> Any:
-        floating = [jax.numpy.issubdtype(x.dtype, np.floating) for x in primals]
-        if not all(floating) or (primitive is jax.lax.div_p and nonzeros[1]):
-            return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *primals, **params)
-        out = primitive.bind(*primals, **params)
-
-        def tangent(_: object, *tangents: Any) -> Any:
-            kind = getattr(jvp, "func", None)
-            if kind is ad.linear_jvp:
-                return primitive.bind(*map(ad.instantiate_zeros, tangents), **params)
-            if kind not in (ad.standard_jvp, ad.standard_jvp2):
-                return jvp(primals, tangents, **params)[1]
-            values = primals if kind is ad.standard_jvp else (out, *primals)
-            pairs = zip(jvp.args[0], tangents, strict=True)
-            terms = [r(t, *values, **params) for r, t in pairs if not isinstance(t, Zero)]
-            return reduce(ad.add_tangents, terms)
-
-        return out, True, (), tangent
-
-    ad.primitive_linearizations[primitive] = linearize
+#: True while a program is traced, or its trace if nothing differentiates the program. Of other
+#: traces XLA compiles each function of JAX by itself, and would round otherwise without them.
+traces_program: ContextVar[Trace | bool] = ContextVar("executorkit_traces_program", default=False)
 
 
-for _name in (
-    "add", "broadcast_in_dim", "concatenate", "conv_general_dilated", "div", "dot_general", "exp",
-    "log", "mul", "neg", "pad", "reduce_sum", "reshape", "slice", "squeeze", "sub", "transpose",
-):  # fmt: skip
-    _linearize_directly(getattr(jax.lax, f"{_name}_p"))
+class _SplitTrace(Trace):
+    """The trace in which the rule of a derivative runs: operations on tangents go to the tangents'
+    trace, others to the values'. JAX makes a jaxpr of each rule, and evaluates this, which takes
+    several times as long. NotImplementedError where both are in a loop, which JAX divides.
+    ``outer_names`` is the number of scopes that tangents leave out."""
+
+    __slots__ = ("outer_names", "tangents", "values")
+
+    def __init__(self, trace: Any, outer_names: int) -> None:
+        super().__init__()
+        self.requires_low = False
+        self.values, self.tangents = trace.parent_trace, trace.tangent_trace
+        self.outer_names = outer_names
+
+    def is_tangent(self, x: Any) -> bool:
+        return isinstance(x, jax.core.Tracer) and x._trace is self.tangents
+
+    def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
+        avals = [typeof(x) for x in tracers]
+        if not any(map(self.is_tangent, tracers)):
+            return primitive.bind_with_trace(self.values, tracers, avals, params)
+        if primitive is jit_p:
+            with set_current_trace(self):
+                return jaxpr_as_fun(params["jaxpr"])(*tracers)
+        if primitive in partial_eval.custom_partial_eval_rules:
+            raise NotImplementedError(primitive)
+        names = source_info_util.current_name_stack()[self.outer_names :]
+        with source_info_util.set_name_stack(names):
+            return primitive.bind_with_trace(self.tangents, tracers, avals, params)
+
+    def process_custom_jvp_call(
+        self, primitive: Any, fun: Any, jvp: Any, tracers: Any, /, **params: Any
+    ) -> Any:
+        if not any(map(self.is_tangent, tracers)):
+            return self.process_primitive(primitive, tracers, {**params, "subfuns": (fun, jvp)})
+        with set_current_trace(self):
+            return fun.call_wrapped(*tracers)
 
 
-#: True while a program is traced. Of other traces XLA compiles each function of JAX by itself, and
-#: would round otherwise without them.
-traces_program: ContextVar[bool] = ContextVar("executorkit_traces_program", default=False)
+def _split(trace: Any, outer_names: int, tracers: Any, rule: Callable[..., Any]) -> Any:
+    """Returns the results of ``rule(values, tangents)`` in a linearization; None if impossible."""
+    pairs = [trace.to_primal_tangent_pair(x) for x in tracers]
+    split = _SplitTrace(trace, outer_names)
+    if not traces_program.get() or all(isinstance(t, Zero) for _, t in pairs):
+        return None
+    try:
+        with set_current_trace(split):
+            results = list(zip(*rule(*map(tuple, zip(*pairs, strict=True))), strict=True))
+    except NotImplementedError:
+        return None
+    if any(split.is_tangent(x) for x, _ in results):
+        return None
+    return [ad.LinearizeTracer(trace, x, t) if split.is_tangent(t) else x for x, t in results]
 
 
-def _is_float32(x: Any) -> bool:
+def _linearize_primitive(
+    trace: Any, primitive: Any, tracers: Any, params: Any, /,
+    of_jax: Any = ad.LinearizeTrace.process_primitive,
+) -> Any:  # fmt: skip
+    def rule(values: Any, tangents: Any) -> Any:
+        results = ad.primitive_jvps[primitive](values, tangents, **params)
+        return results if primitive.multiple_results else [[x] for x in results]
+
+    results = None
+    split_by_jax = ad.primitive_linearizations, partial_eval.custom_partial_eval_rules
+    if primitive in ad.primitive_jvps and not any(primitive in rules for rules in split_by_jax):
+        results = _split(trace, trace._name_stack_prefix_len, tracers, rule)
+    if results is None:
+        return of_jax(trace, primitive, tracers, params)
+    return results if primitive.multiple_results else results[0]
+
+
+def _split_custom(trace: Any, tracers: Any, jvp: Callable[..., Any], zero: Any) -> Any:
+    def rule(values: Any, tangents: Any) -> Any:
+        tangents = [zero(t.aval) if isinstance(t, Zero) else t for t in tangents]
+        results = jvp(*values, *tangents)
+        return results[: len(results) // 2], results[len(results) // 2 :]
+
+    return _split(trace, 0, tracers, rule)
+
+
+def _linearize_custom_jvp(
+    trace: Any, primitive: Any, fun: Any, jvp: Any, tracers: Any, /, *, symbolic_zeros: bool,
+    of_jax: Any = ad.LinearizeTrace.process_custom_jvp_call,
+) -> Any:  # fmt: skip
+    zero = SymbolicZero if symbolic_zeros else zeros_like_aval
+    results = _split_custom(trace, tracers, jvp.call_wrapped, zero)
+    if results is None:
+        return of_jax(trace, primitive, fun, jvp, tracers, symbolic_zeros=symbolic_zeros)
+    return results
+
+
+def linearized(jvp: Callable[..., tuple[Any, Any]], *arrays: Any) -> Any:
+    """Returns the result of a function of arrays whose ``jvp(*arrays, *tangents)`` has symbolic
+    zeros, where a program is linearized, without what ``jax.custom_jvp`` makes; None elsewhere."""
+    trace = trace_ctx.trace
+    if not isinstance(trace, ad.LinearizeTrace):
+        return None
+    results = _split_custom(trace, arrays, jvp, SymbolicZero)
+    return None if results is None else results[0]
+
+
+def is_last_derivative() -> bool:
+    """Returns True in the rule of a derivative that is not differentiated again."""
+    trace = trace_ctx.trace
+    return isinstance(trace, _SplitTrace) and trace.values is traces_program.get()
+
+
+ad.LinearizeTrace.process_primitive = _linearize_primitive
+ad.LinearizeTrace.process_custom_jvp_call = _linearize_custom_jvp
+# JAX's rule for it is the default one.
+partial_eval.custom_partial_eval_rules.pop(jax.lax.broadcast_in_dim_p)
+
+
+def _dtype(x: Any) -> str:
+    if isinstance(x, np.generic):
+        return x.dtype.name
     aval = getattr(x, "aval", None)
-    return type(aval) is ShapedArray and aval.dtype == np.float32 and not aval.weak_type
+    return "" if type(aval) is not ShapedArray or aval.weak_type else aval.dtype.name
 
 
-def _quick(function: Callable[[Any, Any], Any], of_jax: Any, is_swapped: bool) -> Any:
+def _fit(shape: Any, other: Any) -> bool:
+    if shape == other or not shape or not other:
+        return True
+    pairs = zip(shape, other, strict=False)
+    return len(shape) == len(other) and all(
+        type(n) is type(m) is int and (n in (m, 1) or m == 1) for n, m in pairs
+    )
+
+
+def _quick(function: Any, of_jax: Any, dtypes: Sequence[str], is_swapped: bool) -> Any:
     def operator(x: Any, y: Any) -> Any:
         if not traces_program.get():
             return of_jax(x, y)
-        if type(y) in (int, float) and -1e30 < y < 1e30 and _is_float32(x):
+        dtype, other = _dtype(x), _dtype(y)
+        if dtype == "float32" and type(y) in (int, float) and -1e30 < y < 1e30:
             y = np.float32(y)
-        elif not (_is_float32(x) and _is_float32(y)) or (x.shape != y.shape and x.ndim and y.ndim):
+        elif not dtype or dtype != other or dtype not in dtypes or not _fit(x.shape, y.shape):
             return of_jax(x, y)
         return function(y, x) if is_swapped else function(x, y)
 
     return operator
 
 
-# JAX's operators of traced arrays are jitted functions, which it looks up, traces and inlines.
-for _name, _function in {"add": "add", "mul": "mul", "sub": "sub", "truediv": "div"}.items():
+_INTEGERS = "bool", "int8", "int32", "int64", "uint8", "uint32"
+_ANY = *_INTEGERS, "float16", "float32", "float64"
+#: JAX's operators of traced arrays are jitted functions, which it looks up, traces and inlines.
+#: ``lax`` has them at once: their names there, and dtypes.
+_OPERATORS = {
+    "add": ("add", ["float32"]), "mul": ("mul", ["float32"]), "sub": ("sub", ["float32"]),
+    "truediv": ("div", ["float32"]), "eq": ("eq", _ANY), "ne": ("ne", _ANY), "lt": ("lt", _ANY),
+    "le": ("le", _ANY), "gt": ("gt", _ANY), "ge": ("ge", _ANY), "and": ("bitwise_and", _INTEGERS),
+    "or": ("bitwise_or", _INTEGERS),
+}  # fmt: skip
+for _name, (_function, _dtypes) in _OPERATORS.items():
     for _full in (f"_{_name}", f"_r{_name}"):
-        _of_jax = getattr(ShapedArray, _full)
-        _operator = _quick(getattr(jax.lax, _function), _of_jax, _full != f"_{_name}")
-        setattr(ShapedArray, _full, staticmethod(_operator))
+        _of_jax = getattr(ShapedArray, _full, None)
+        if _of_jax is not None:
+            _operator = _quick(getattr(jax.lax, _function), _of_jax, _dtypes, _full[1] == "r")
+            setattr(ShapedArray, _full, staticmethod(_operator))
 
 
 def _message(number: int, contents: bytes) -> bytes:

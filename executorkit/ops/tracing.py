@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from .._support.annotations import Function, Tree
-from ..jax_internals import differentiable, size_bounds, traces_program
+from ..jax_internals import differentiable, size_bounds, trace_ctx, traces_program
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,10 +64,11 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 
 
 @contextmanager
-def this_process_only() -> Iterator[None]:
-    """Marks traces that run in this process alone, where other devices' forms are not traced."""
+def this_process_only(is_final: bool = False) -> Iterator[None]:
+    """Marks traces that run in this process alone, where other devices' forms are not traced.
+    ``is_final``: nothing differentiates the present one."""
     token = _cpus_only.set(jax.default_backend() == "cpu")
-    outer = traces_program.set(True)
+    outer = traces_program.set(trace_ctx.trace if is_final else True)
     try:
         yield
     finally:

@@ -252,8 +252,9 @@ class CombinedUpdate:
                 rows[row] = tuple(numbers.astype(row[2])) if row[2] else numbers
             flattened = _is_flattened(rule, weight, rule_state)
             apply = _flattened(rule) if flattened else rule
-            if kind in repeated:
-                apply = traced.setdefault((kind, flattened), jax.jit(apply, inline=True))
+            if kind in repeated and (kind, flattened) not in traced:
+                traced[kind, flattened] = jax.jit(apply, inline=True)
+            apply = traced.get((kind, flattened), apply)
             weight, rule_state = apply(weight, grad, rule_state, rows[row], rule_key)
             new_weights.append(weight)
             new_states.append(rule_state)

@@ -272,7 +272,7 @@ class CompiledFunction:
         def traced(*args: Tree) -> Tree:
             self._first_calls.check_trace()
             self.log.count_trace()
-            with this_process_only(), paused_collection():
+            with this_process_only(is_final=self.donates), paused_collection():
                 if self.donates:
                     return self.function(args[0].tree, *args[1:])
                 return self.function(*args)

@@ -29,10 +29,10 @@ _relu = with_jvp(
 )
 _ACTIVATIONS = {
     "relu": _relu,
-    "sigmoid": jax.nn.sigmoid,
+    "sigmoid": lax.logistic,
     "softrelu": _softrelu,
     "softsign": softsign,
-    "tanh": jnp.tanh,
+    "tanh": lax.tanh,
 }
 
 

@@ -15,7 +15,7 @@ from jax import Array, lax
 
 from ..._support.annotations import Raw, Tree
 from ..recurrence import Constants, ScanBody, ScanProduct, fused_scan_pays, scan_with_vjp
-from ..schema.attrs import Key, Train
+from ..schema.attrs import Key, Shape, Train
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
 from ..schema.traits import BARRIERS, LOOP, MATMUL
@@ -49,6 +49,19 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
         s.set("parameters", (sizes.count(data[2]),), f"mode={p.mode!r}, {because}")
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
+    data, parameters, *states = shapes
+    sizes = PackedSizes.of(p)
+    if len(data) != 3 or parameters != (sizes.count(data[2]),):
+        return None
+    rows, batch = sizes.layers * sizes.directions, data[1]
+    expected = [(rows, batch, sizes.hidden)]
+    expected += [(rows, batch, sizes.state)] if p.mode == "lstm" else []
+    if states != [*expected, (batch,)][: len(states)]:
+        return None
+    return (data[0], batch, sizes.directions * sizes.hidden), *states[: len(_outputs(p)) - 1]
+
+
 def _infer_type(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if n != "sequence_length"))
     if t["sequence_length"] is None:
@@ -74,9 +87,9 @@ def _plain(activation: Callable[[Array], Array]) -> CellStep:
 def _lstm(clip: Callable[[Array], Array]) -> CellStep:
     def step(carry: Carry, x: Array, h: Array, project: Any) -> Carry:
         i, f, g, o = jnp.split(x + h, 4, axis=-1)
-        cell = jax.nn.sigmoid(f) * carry[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
+        cell = lax.logistic(f) * carry[1] + lax.logistic(i) * lax.tanh(g)
         cell = clip(cell)
-        return project(jax.nn.sigmoid(o) * jnp.tanh(cell)), cell
+        return project(lax.logistic(o) * lax.tanh(cell)), cell
 
     return step
 
@@ -84,8 +97,8 @@ def _lstm(clip: Callable[[Array], Array]) -> CellStep:
 def _gru(carry: Carry, x: Array, h: Array, project: object) -> Carry:
     rx, zx, nx = jnp.split(x, 3, axis=-1)
     rh, zh, nh = jnp.split(h, 3, axis=-1)
-    z = jax.nn.sigmoid(zx + zh)
-    n = jnp.tanh(nx + jax.nn.sigmoid(rx + rh) * nh)
+    z = lax.logistic(zx + zh)
+    n = lax.tanh(nx + lax.logistic(rx + rh) * nh)
     return ((1 - z) * n + z * carry[0],)
 
 
@@ -165,6 +178,7 @@ def _run_layers(
     inputs=_inputs,
     outputs=_outputs,
     infer_shape=_infer_shape,
+    output_shapes=_output_shapes,
     infer_type=_infer_type,
     uses_rng=lambda p, train: train and p.p > 0 and p.num_layers > 1,
     traits=(BARRIERS, LOOP, MATMUL),
@@ -220,7 +234,7 @@ def rnn(
     sizes = PackedSizes.of(Params(locals()))
     clip = _clip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
     step = {
-        "rnn_relu": _plain(jax.nn.relu), "rnn_tanh": _plain(jnp.tanh), "lstm": _lstm(clip),
+        "rnn_relu": _plain(jax.nn.relu), "rnn_tanh": _plain(lax.tanh), "lstm": _lstm(clip),
         "gru": _gru,
     }[mode]  # fmt: skip
     length, rows, features = data.shape

@@ -208,23 +208,23 @@ def _places_of_maxima(x: Array, windows: WindowGrid) -> Array:
     best, *others = windows.slices(x)
     place = jnp.zeros(best.shape, "int32")
     for number, part in enumerate(others, 1):
-        larger = (part > best) | jnp.isnan(part)
-        best = jnp.where(larger, part, best)
-        place = jnp.where(larger, np.int32(number), place)
-    return jnp.where(jnp.isnan(best), np.int32(-1), place)
+        larger = (part > best) | lax.ne(part, part)
+        best = lax.select(larger, part, best)
+        place = lax.select(larger, lax.full_like(place, number), place)
+    return lax.select(lax.ne(best, best), lax.full_like(place, -1), place)
 
 
 def _at_places(t: Array, place: Array, windows: WindowGrid) -> Array:
     total = jnp.zeros(place.shape, t.dtype)
     for number, part in enumerate(windows.slices(t)):
-        total += jnp.where(place == np.int32(number), part, 0)
+        total += lax.select(place == np.int32(number), part, lax.full_like(part, 0))
     return total
 
 
 def _at_maxima(t: Array, out: Array, x: Array, windows: WindowGrid) -> Array:
     total = jnp.zeros_like(out)
     for part, tangent in zip(windows.slices(x), windows.slices(t), strict=True):
-        total += jnp.where(part == out, tangent, 0)
+        total += lax.select(part == out, tangent, lax.full_like(tangent, 0))
     return total
 
 
@@ -254,7 +254,9 @@ def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_on
     def by_places(head: Array, place: Array) -> Array:
         def term(parts: Sequence[Array], element: np.ndarray) -> Array:
             place, head = parts
-            return jnp.where(place == element, head, np.zeros((), head.dtype))
+            is_first = lax.eq(place, element)
+            head = lax.broadcast_in_dim(head, is_first.shape, range(head.ndim))
+            return lax.select(is_first, head, lax.full_like(head, 0))
 
         return _spread([(place, -1), (head, 0)], shape, windows, term)
 

@@ -4,12 +4,14 @@ The rules are forward rules (``custom_jvp``), so that forward mode, reverse mode
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
-from ..._support.annotations import Operands, Tree
+from ..._support.annotations import Tree
+from ...jax_internals import is_last_derivative, linearized
 from ..tracing import read_by_convolution, without_rules
 
 #: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
@@ -26,8 +28,9 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
     """
     f = jax.custom_jvp(fn)
 
-    def jvp(primals: tuple[Array, ...], tangents: Operands) -> tuple[Tree, Tree]:
-        out = f(*primals)
+    def jvp(*arrays: Any) -> tuple[Tree, Tree]:
+        primals, tangents = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+        out = (fn if is_last_derivative() else f)(*primals)
         if read_by_convolution.get() and jax.default_backend() == "cpu":
             out = lax.optimization_barrier(out)
         terms = [
@@ -37,8 +40,13 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
         ]
         return out, sum(terms[1:], terms[0]) if terms else zero_from_primal(out)
 
-    f.defjvp(jvp, symbolic_zeros=True)
-    return without_rules(fn, f)
+    f.defjvp(lambda primals, tangents: jvp(*primals, *tangents), symbolic_zeros=True)
+
+    def function(*arrays: Array) -> Array:
+        out = linearized(jvp, *arrays)
+        return f(*arrays) if out is None else out
+
+    return without_rules(fn, function)
 
 
 def delay_residuals(residuals: object, g: object) -> tuple[Tree, Tree]:

@@ -191,7 +191,8 @@ def pick(
 
     def tangent(t: Array, *_: Array) -> Array:
         # Its transpose is one loop, where the gather's scatters into zeros.
-        at_chosen = lax.broadcasted_iota(chosen.dtype, t.shape, at) == chosen
+        rows = lax.broadcast_in_dim(chosen, t.shape, range(t.ndim))
+        at_chosen = lax.eq(lax.broadcasted_iota(chosen.dtype, t.shape, at), rows)
         part = lax.select(at_chosen, t, lax.full_like(t, 0))
         if t.dtype != np.float32:
             return part.sum(at, keepdims=True, dtype=t.dtype)

@@ -199,8 +199,10 @@ def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array) -> 
     if dims.channels_last:
         # Most weights are stored channels first: in another order XLA would copy the weight behind
         # the barrier, even for products that read it as it is.
-        (data, weight), g = delay_residuals((data, jnp.moveaxis(weight, -1, 1)), g)
-        weight = jnp.moveaxis(weight, 1, -1)
+        others = range(1, weight.ndim - 1)
+        first = lax.transpose(weight, (0, weight.ndim - 1, *others))
+        (data, first), g = delay_residuals((data, first), g)
+        weight = lax.transpose(first, (0, *(a + 1 for a in others), 1))
     else:
         (data, weight), g = delay_residuals(residuals, g)
     winograd = winograd._replace(prepared=False)
