@@ -31,6 +31,7 @@ from jax._src.core import (
     Primitive as Primitive,
     ShapedArray,
     Trace,
+    Tracer,
     jaxpr_as_fun as jaxpr_as_fun,
     set_current_trace,
     trace_ctx as trace_ctx,
@@ -292,7 +293,7 @@ class _SplitTrace(Trace):
         self.outer_names = outer_names
 
     def is_tangent(self, x: Any) -> bool:
-        return isinstance(x, jax.core.Tracer) and x._trace is self.tangents
+        return isinstance(x, Tracer) and x._trace is self.tangents
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
         avals = [typeof(x) for x in tracers]
