@@ -140,10 +140,15 @@ class _CustomKernel:
         self._op = op
 
     def forward(self, train: bool, inputs: Any, outputs: Any, states: Any) -> None:
-        self._op.forward(train, ["write"] * len(outputs), inputs, outputs, states)
+        # By name, as MXNet does: an operator's parameters stand in any order, or in ``**kwargs``.
+        req = ["write"] * len(outputs)
+        self._op.forward(is_train=train, req=req, in_data=inputs, out_data=outputs, aux=states)
 
     def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
-        self._op.backward(["write"] * len(grads), heads, inputs, outputs, grads, states)
+        req = ["write"] * len(grads)
+        self._op.backward(
+            req=req, out_grad=heads, in_data=inputs, out_data=outputs, in_grad=grads, aux=states
+        )
 
 
 class _NDArrayKernel:
