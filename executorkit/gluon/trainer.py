@@ -131,10 +131,14 @@ class Trainer:
         self._optimizer = optimizer
         if isinstance(optimizer, str):
             self._optimizer = opt.create(optimizer, param_dict=indexed, **optimizer_params)
-        elif isinstance(optimizer, opt.Optimizer):
-            optimizer.param_dict = indexed
         if isinstance(self._optimizer, opt.Optimizer):
+            self._describe_params(self._optimizer)
             self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
+
+    def _describe_params(self, optimizer: opt.Optimizer) -> None:
+        indexed = dict(enumerate(self._params))
+        optimizer.param_dict = indexed
+        optimizer.row_sparse = {i for i, p in indexed.items() if p._grad_stype == "row_sparse"}
 
     # Stores
 
@@ -340,7 +344,7 @@ class Trainer:
         self._settle()
         self._optimizer = self._ready_mode().load(fname)
         if isinstance(self._optimizer, opt.Optimizer):
-            self._optimizer.param_dict = dict(enumerate(self._params))
+            self._describe_params(self._optimizer)
 
 
 def _listed(params: Any) -> list[Parameter]:

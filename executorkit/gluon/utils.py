@@ -81,7 +81,7 @@ def _host_copy(data: Any) -> np.ndarray | None:
 
 def clip_global_norm(
     arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True
-) -> float | NDArray:
+) -> np.floating | NDArray:
     """Scales arrays in place so that their global L2 norm is at most ``max_norm``.
 
     arrays
@@ -89,8 +89,8 @@ def clip_global_norm(
     check_isfinite
         Whether to warn of a norm that is not finite.
 
-    Returns the norm before: a number, or with ``check_isfinite=False`` an array of one element, for
-    which the call does not wait.
+    Returns the norm before: a NumPy scalar, or with ``check_isfinite=False`` an array of one
+    element, for which the call does not wait.
     """
     if not arrays:
         raise ArgumentValueError("clip_global_norm", "no arrays are given")
@@ -110,7 +110,7 @@ def clip_global_norm(
             item.assign(value)
     if not check_isfinite:
         return NDArray.from_jax(norm.reshape(1), arrays[0].context)
-    total = float(norm)
+    total = norm.dtype.type(norm)
     if not math.isfinite(total):
         warnings.warn(
             f"clip_global_norm: the norm is {total}, so the clipped arrays are undefined",

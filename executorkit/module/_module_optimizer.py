@@ -21,6 +21,7 @@ from ..model import _create_kvstore, _initialize_kvstore, _update_params, _updat
 from ..optimizer import dump_updater, prepare_restoration, read_state_file
 from ..parallel import bytes_of_first, share_first, update_parameters
 from ..symbol import Symbol
+from ..symbol.node import topological_order
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
 from .executor_group import DataParallelExecutorGroup
@@ -100,6 +101,9 @@ class ModuleOptimizer:
         members = count if numbered else 1
         index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
         self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
+        if sparse := _row_sparse_weights(symbol):
+            indices = {i for i, n in index_names.items() if n in sparse}
+            self.optimizer.row_sparse = indices | sparse
         self.updater = opt.get_updater(self.optimizer)
         # A store's keys are names, also in the states that it saves.
         self.indices: Attrs = {n: i if numbered else n for i, n in enumerate(names)}
@@ -183,6 +187,11 @@ class ModuleOptimizer:
         if not self._has_state_per_device:
             devices = devices[:1]
         prepare_restoration(self.updater, content, self.indices, devices, str(fname))()
+
+
+def _row_sparse_weights(symbol: Symbol) -> set[str]:
+    nodes = [n for n in topological_order(symbol.heads) if n.inputs]
+    return {n.inputs[1][0].name for n in nodes if n.attrs.get("sparse_grad") in ("True", "1")}
 
 
 def _make_optimizer(

@@ -10,7 +10,7 @@ from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import attribute_rule, or_negative
 from ._optimizer import Optimizer, register, zero_states
-from ._rule import Index, Number, NumbersAndState, Rule, StepRule, clipped
+from ._rule import Index, Number, NumbersAndState, RowsRule, Rule, StepRule, clipped
 
 
 @register
@@ -25,7 +25,7 @@ class Adam(Optimizer):
     epsilon
         Added to the divisor.
     lazy_update
-        Accepted without effect: sparse gradients are not supported.
+        As for :class:`SGD`.
 
     >>> import executorkit as mx
     >>> weight, adam = mx.nd.zeros((2,)), mx.optimizer.create("adam", learning_rate=0.5)
@@ -58,7 +58,8 @@ class Adam(Optimizer):
         return (rate, wd, self.rescale_grad), shared_state
 
     def _base_rule(self, index: Index, weight: NDArray) -> Rule:
-        return attribute_rule(self, adaptive.ADAM, "beta1", "beta2", "epsilon")
+        rule = attribute_rule(self, adaptive.ADAM, "beta1", "beta2", "epsilon")
+        return RowsRule(rule) if self.lazy_update and index in self.row_sparse else rule
 
 
 @register

@@ -13,7 +13,7 @@ from ..ops.optimizer_updates import sgd_updates as sgd
 from ..ops.optimizer_updates.update_common import UpdateRule
 from ..ops.random.sampling_functions import sampling_dtype
 from ._optimizer import Optimizer, momentum_state, register, zero_states, zeros_like
-from ._rule import Index, Rule, State, StepRule, clipped, operator_rule
+from ._rule import Index, RowsRule, Rule, State, StepRule, clipped, operator_rule
 
 RATE_NAMES = ("lr", "wd", "rescale_grad")
 
@@ -55,7 +55,8 @@ class SGD(Optimizer):
     momentum
         The share of the last step that is repeated.
     lazy_update
-        Accepted without effect: sparse gradients are not supported.
+        Whether a gradient whose storage type is row_sparse changes nothing, momentum included, in
+        the rows where it is zero.
 
     >>> import executorkit as mx
     >>> weight, sgd = mx.nd.ones((2,)), mx.optimizer.SGD(learning_rate=0.5)
@@ -76,7 +77,8 @@ class SGD(Optimizer):
     create_state = momentum_state
 
     def _base_rule(self, index: Index, weight: NDArray) -> Rule:
-        return sgd_rule(self.momentum, self.clip_gradient)
+        rule = sgd_rule(self.momentum, self.clip_gradient)
+        return RowsRule(rule) if self.lazy_update and index in self.row_sparse else rule
 
 
 @register

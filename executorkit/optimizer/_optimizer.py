@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -98,6 +98,8 @@ class Optimizer(CheckedKeywords):
     # Defaults of attributes that older pickles lack.
     aggregate_num: int = 0
     allow_np_array: bool = False
+    #: The parameters whose gradients are row_sparse, for lazy updates.
+    row_sparse: Set[Index] = frozenset()
     #: True if ``update_multi_precision`` does not call ``update``, so that a subclass's ``update``
     #: has no effect: so in MXNet's SGD, NAG, LARS and LAMB.
     _skips_update: ClassVar[bool] = False
@@ -333,7 +335,7 @@ class Optimizer(CheckedKeywords):
         if not self._is_pure:
             return None
         dtypes = [w.dtype for w in weights]
-        if dtypes.count(dtypes[0]) == len(dtypes) and not self._rules_by_index:
+        if dtypes.count(dtypes[0]) == len(dtypes) and not (self._rules_by_index or self.row_sparse):
             rule = self._select_rule(indices[0], weights[0])
             return None if rule is None else [rule] * len(dtypes)
         rules = [self._select_rule(i, w) for i, w in zip(indices, weights, strict=True)]
@@ -468,7 +470,7 @@ class Optimizer(CheckedKeywords):
     # Pickling
 
     def __getstate__(self) -> Attrs:
-        return {k: v for k, v in self.__dict__.items() if k != "param_dict"}
+        return {k: v for k, v in vars(self).items() if k not in ("param_dict", "row_sparse")}
 
     def __setstate__(self, state: Attrs) -> None:
         self.__dict__.update(state)

@@ -148,6 +148,18 @@ class Float32Rule(Rule):
         return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))
 
 
+@dataclass(frozen=True)
+class RowsRule(Rule):
+    """A rule applied to the rows whose gradient is not zero: a lazy update in MXNet."""
+
+    rule: Rule
+
+    def __call__(self, weight, grad, state, hyperparams, key=None):
+        rows = (grad != 0).any(axis=tuple(range(1, grad.ndim)), keepdims=True)
+        new = self.rule(weight, grad, state, hyperparams, key)
+        return jax.tree.map(lambda x, old: jnp.where(rows, x, old), new, (weight, state))
+
+
 class RuleProvider(Protocol):
     """The properties of an optimizer that an optax transformation needs; see ``Optimizer``."""
 

@@ -166,11 +166,11 @@ def test_loss_needs_no_head_gradient_and_infers_its_label():
 
 def test_several_outputs_types_and_slice_assignment():
     class Split(operator.CustomOp):
-        def forward(self, is_train, req, in_data, out_data, aux):
+        def forward(self, in_data, out_data, **kwargs):  # MXNet calls them by name, in any order
             out_data[0][:] = in_data[0].asnumpy().astype("f4")
             out_data[1][0:1] = 7
 
-        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        def backward(self, in_grad, out_grad, **kwargs):
             in_grad[0][:] = out_grad[0]
             in_grad[0][1:2] += 5
 

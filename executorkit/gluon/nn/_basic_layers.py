@@ -113,8 +113,8 @@ class Embedding(HybridBlock):
     dtype, weight_initializer
         The dtype and the initializer of the table.
     sparse_grad
-        Accepted; the gradient is a dense array, which a UserWarning says once. In MXNet it has only
-        the rows that occurred.
+        True lets SGD and Adam change only rows whose gradient is not zero (in MXNet: that occurred;
+        see their ``lazy_update``). The gradient is a dense array, which a UserWarning says once.
 
     Parameters: ``weight`` (input_dim, output_dim). Input: indices of any shape. Output: (*shape,
     output_dim).
