@@ -28,6 +28,10 @@ _NUMPY_1 = {
 }  # fmt: skip
 
 
+#: Modules that MXNet imports, and that libraries read from their packages.
+_IMPORTED = ("multiprocessing.pool", "urllib.request")
+
+
 class AliasedModules(MetaPathFinder, Loader):
     """The first finder of modules, for ``alias``, a second name of the package, and for all modules
     below any second name: below ``mxnet`` after ``sys.modules["mxnet"] = executorkit``, too. The
@@ -76,6 +80,8 @@ def install_as_mxnet() -> None:
         problem = f"another mxnet is imported already, from {getattr(imported, '__file__', None)}"
         raise MXNetError("install_as_mxnet", problem, hint="call it before import mxnet")
     _finder.alias = "mxnet"
+    for name in _IMPORTED:
+        import_module(name)
     for name, value in _NUMPY_1.items():
         if name not in vars(np):
             setattr(np, name, value)

@@ -71,6 +71,7 @@ def _merged(heads: Heads, kept: Set[Node]) -> Heads:
 
 
 def _is_pure(node: Node) -> bool:
+    # Zeros of shape (0, 4) are two arrays if their users have different batch sizes.
     op = node.op
     return (
         op is not None
@@ -78,6 +79,7 @@ def _is_pure(node: Node) -> bool:
         and op.key_name is None
         and CALLS_PYTHON not in op.traits
         and not op.aux_of(node.params)
+        and op.open_shape(node.params) is None
         and not node.subgraphs
     )
 

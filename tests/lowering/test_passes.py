@@ -91,6 +91,14 @@ def test_nodes_after_each_pass(off, left):
     assert [n.replace("_plus0", "sum") for n in names] == left
 
 
+def test_equal_zeros_of_open_shapes_stay_two():
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+    states = [mx.sym.zeros((0, 2)) + v for v in (x, y)]
+    net = mx.gluon.SymbolBlock(states, [x, y])
+    outputs = net(mx.nd.ones((3, 2)), mx.nd.ones((5, 2)))
+    assert [o.shape for o in outputs] == [(3, 2), (5, 2)]
+
+
 def test_an_unknown_pass_is_refused():
     with pytest.raises(ValueError, match="no pass named"), disabled("fusion"):
         pass

@@ -69,7 +69,8 @@ def test_numpy_has_the_names_that_libraries_read() -> None:
 
 
 FORMS = """
-import mxnet
+import mxnet, multiprocessing, urllib
+multiprocessing.pool.Pool, urllib.request.urlopen
 import mxnet as mx
 import mxnet.ndarray as nd
 import mxnet.gluon.nn
