@@ -174,6 +174,14 @@ def test_blocks_that_share_their_weights_are_one():
     _assert_same(net(8), data=(4, 6))
 
 
+def test_clipped_recurrences_are_one():
+    h, weight = mx.sym.Variable("data"), mx.sym.Variable("weight")
+    for _ in range(6):
+        h = mx.sym.FullyConnected(h, weight, no_bias=True, num_hidden=4)
+        h = mx.sym.clip(h, -0.5, 0.5)
+    _assert_same(h, data=(2, 4))
+
+
 def test_convolutional_recurrences_are_one():
     def net(steps: int) -> tuple[Any, dict[str, tuple[int, ...]]]:
         shapes = {f"t{i}": (2, 2, 5, 5) for i in range(steps)}

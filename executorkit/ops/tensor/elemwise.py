@@ -303,7 +303,8 @@ def clip(data: Array, *, a_min: float, a_max: float) -> Array:
     with np.errstate(over="ignore"):  # a bound that the type does not hold is infinite
         bounds = np.float32(a_min), np.float32(a_max)
         if is_floating(data):
-            low, high = (jnp.asarray(bound.astype(data.dtype)) for bound in bounds)
+            # NumPy's: JAX's arrays, made outside the functions below, leave a loop's trace.
+            low, high = (bound.astype(data.dtype) for bound in bounds)
         else:
             low, high = (convert(jnp.asarray(bound), data.dtype.name) for bound in bounds)
 
