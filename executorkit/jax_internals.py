@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from operator import attrgetter, floordiv, methodcaller, mod
+from operator import floordiv, methodcaller, mod
 from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
-from jax._src import compiler, source_info_util
+from jax._src import compiler, pjit, source_info_util, tree_util
 from jax._src.ad_util import SymbolicZero, Zero, zeros_like_aval
 
 # These have public homes, jax.extend.backend and core. Their import takes 16 ms, since it brings
@@ -40,9 +40,8 @@ from jax._src.core import (
 )
 from jax._src.distributed import global_state as distributed_state
 from jax._src.export import shape_poly
-from jax._src.interpreters import ad, mlir, partial_eval
-from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
-from jax._src.pjit import jit_p
+from jax._src.interpreters import ad, mlir, partial_eval, pxla
+from jax._src.lib import _jax, xla_client  # pyright: ignore[reportPrivateImportUsage]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,10 +56,30 @@ batched_device_put = xla_client.batched_device_put
 #: ``(arrays) -> None`` that waits for a list of arrays, and raises the error of one of them.
 #: ``jax.block_until_ready`` looks for the arrays in a tree first, 10 us for an MLP's arrays.
 wait_for_arrays = xla_client.batched_block_until_ready
-#: The C++ function that a ``jax.stages.Compiled`` calls, which its first call makes; None before.
-#: A call of the ``Compiled`` itself may be interrupted between the end of the program and the
-#: moment at which Python has its results.
-c_function = attrgetter("_call")
+
+
+def dispatcher(name: str, miss: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of C++ that dispatches calls by the kinds of their arguments, as a jitted
+    one does. For new kinds it returns the results of ``miss(*args) -> (results, way, forgets)``,
+    and goes this way from then on, unless it forgets them again."""
+    keys, registry = pxla.JitGlobalCppCacheKeys(), tree_util.dispatch_registry
+    return _jax.pjit(name, None, miss, [], [], keys, registry, pxla.cc_shard_arg)
+
+
+def way_in_c(compiled: Any) -> Any:
+    """Returns how C++ calls an executable, which JAX knows only after a first run from Python; None
+    for one that calls Python."""
+    executable, constants = compiled._executable, compiled._params.const_args
+    run = executable.unsafe_call
+    if run.has_host_callbacks or run.mut:
+        return None
+    # Only types of results are read, and handlers give these whatever memory there is.
+    memory = [jax.device_put(np.float32(0), d) for d in run.xla_executable.local_devices()]
+    results = [handle(memory) for handle in run.out_handler.handlers]
+    return pjit._get_fastpath_data(
+        executable, compiled.out_tree, range(compiled.in_tree.num_leaves), results, (), (), None,
+        executable.shard_const_args(constants),
+    )  # fmt: skip
 
 
 def forget_calls(jitted: Any) -> None:
@@ -299,7 +318,7 @@ class _SplitTrace(Trace):
         avals = [typeof(x) for x in tracers]
         if not any(map(self.is_tangent, tracers)):
             return primitive.bind_with_trace(self.values, tracers, avals, params)
-        if primitive is jit_p:
+        if primitive is pjit.jit_p:
             with set_current_trace(self):
                 return jaxpr_as_fun(params["jaxpr"])(*tracers)
         if primitive in partial_eval.custom_partial_eval_rules:

@@ -179,44 +179,78 @@ def test_an_interrupt_before_the_update_runs_leaves_the_gradients_own_program():
 # -- programs that donate --------------------------------------------------------------------------
 
 
-def _doubling() -> CompiledFunction:
-    return CompiledFunction(lambda state, x: (tuple(2 * a for a in state), x), "doubled", True)
+def _doubling(change: Callable[..., Any] = lambda x: x) -> CompiledFunction:
+    def doubled(state: Any, x: Any) -> Any:
+        return tuple(2 * a for a in state), change(x)
+
+    return CompiledFunction(doubled, "doubled", True)
 
 
-def test_donated_arrays_are_saved_only_where_jax_calls_the_program_from_python():
-    function = _doubling()
-    state = (jax.numpy.ones(3), jax.numpy.ones((2, 2)))
+def _calls_python(x: Any) -> Any:
+    jax.debug.callback(lambda: None)
+    return x
+
+
+def _needs_much_memory(x: Any) -> Any:
+    table = jax.lax.broadcasted_iota("float32", (2**23, 2**23), 0) * x
+    return jax.lax.sort(table, dimension=0)[2, 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "size", "expected"),
+    [
+        (lambda x: x, 3, [True, False, False]),
+        (lambda x: x, 2**22, [False, False, False]),
+        (_calls_python, 3, [True, True, True]),
+    ],
+    ids=["small", "large", "callback"],
+)
+def test_copies_of_donated_arrays_are_made_where_they_may_be_needed(change, size, expected):
+    function = _doubling(change)
+    state = (jax.numpy.ones(size), jax.numpy.ones((2, 2)))
     saved = []
-    for _ in range(4):
+    for _ in expected:
         results: list = []
         donated = Donated(state)
         function.call_into(results, donated, (jax.numpy.float32(1),))
         saved.append(donated.saved is not None)
+        assert all(x.is_deleted() for x in state)
         state = results[0][0]
-    assert saved[0]
-    assert not any(saved[2:])
+    assert saved == expected
     assert function.traces == 1
-    np.testing.assert_array_equal(state[0], [16, 16, 16])
+    np.testing.assert_array_equal(state[0][:3], [8, 8, 8])
 
 
 @pytest.mark.usefixtures("compiled")
-def test_arrays_that_a_failed_call_destroyed_are_restored():
-    function = _doubling()
+@pytest.mark.parametrize("change", [lambda x: x, _calls_python], ids=["plain", "callback"])
+def test_arrays_that_a_failed_call_destroyed_are_restored(change):
+    function = _doubling(change)
     state = (jax.numpy.arange(3.0), jax.numpy.ones((2, 2)))
     copies = [np.array(x) for x in state]
     donated = Donated(state)
 
     class Full(list):
         def extend(self, values) -> None:
-            for _ in values:  # runs the program, and loses its result
-                pass
-            raise MemoryError
+            if [*values]:  # runs the program, and loses its result
+                raise MemoryError
 
     with pytest.raises(MemoryError):
         function.call_into(Full(), donated, (jax.numpy.float32(1),))
     assert all(x.is_deleted() for x in state)
     for restored, copy in zip(donated.restored(), copies, strict=True):
         np.testing.assert_array_equal(restored, copy)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("size", [3, 2**22])
+def test_arrays_donated_to_a_program_without_memory_for_its_first_run_are_restored(size):
+    function = _doubling(_needs_much_memory)
+    donated = Donated((jax.numpy.ones(size),))
+    results: list = []
+    with pytest.raises(jax.errors.JaxRuntimeError, match="memory"):
+        function.call_into(results, donated, (jax.numpy.float32(1),))
+    assert not results
+    np.testing.assert_array_equal(donated.restored()[0][:3], [1, 1, 1])
 
 
 def test_without_copies_lost_arrays_are_an_error_that_says_so():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
 #: Numbers of ``mallopt``'s parameters.
@@ -34,18 +33,26 @@ def release_freed_memory() -> None:
         malloc_trim(0)
 
 
-@lru_cache(maxsize=1)
-def _sbrk() -> Callable[[int], int | None]:
-    sbrk = _function("sbrk")
-    if sbrk is None:
-        return lambda _: 0
-    sbrk.argtypes, sbrk.restype = [ctypes.c_ssize_t], ctypes.c_void_p
-    return sbrk
-
-
 def heap_end() -> int:
     """Returns the address where the heap of the process ends; 0 where that is not known."""
-    return _sbrk()(0) or 0
+    sbrk = _function("sbrk")
+    if sbrk is None:
+        return 0
+    sbrk.argtypes, sbrk.restype = [ctypes.c_ssize_t], ctypes.c_void_p
+    return sbrk(0) or 0
+
+
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghij"]
+
+
+def bytes_in_use() -> int:
+    """Returns the bytes of the heap's blocks that are in use; 0 where that is not known."""
+    mallinfo = _function("mallinfo2")
+    if mallinfo is None:
+        return 0
+    mallinfo.restype = _Mallinfo
+    return mallinfo().h
 
 
 def _function(name: str) -> Any:

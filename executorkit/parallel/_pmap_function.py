@@ -54,7 +54,7 @@ class PmapFunction(CompiledFunction):
         if jax.process_count() == 1:
             return args
         first, *others = args
-        if isinstance(first, Donated):  # JAX counts how often it is flattened
+        if isinstance(first, Donated):  # its caller asks it for what was saved
             first.tree = jax.tree.map(own_entries, first.tree)
             return (first, *jax.tree.map(own_entries, others))
         return jax.tree.map(own_entries, args)

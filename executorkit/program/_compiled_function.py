@@ -334,7 +334,7 @@ class CompiledFunction:
         undecided = False
         try:
             set_thread_x64(True)
-            # JAX would have donated arrays saved before it tells that it has no program.
+            # JAX would raise an exception to tell that it has no program.
             is_first |= into is not None and not (first_calls.unlisted or first_calls.entries)
             if first_calls.counted or is_first:
                 interpreted, is_first = self._plan(args, is_first)
@@ -360,9 +360,7 @@ class CompiledFunction:
         if self.log.open:
             self._log(args, time.perf_counter() - start, compiles=interpreted is None)
         if deferred_errors.open:
-            # JAX counts the flattenings of a donated tree, so its arrays are named themselves.
-            donated = () if into is None else (args[0].tree,)
-            deferred_errors.follow((*donated, *args[len(donated) :]), results)
+            deferred_errors.follow(args, results)
         return results
 
     def _plan(self, args: Operands, is_first: bool) -> tuple[InterpretedFunction | None, bool]:
@@ -408,7 +406,7 @@ class CompiledFunction:
 
     def _make_ready(self, args: Operands) -> None:
         if self._dispatcher.settles:
-            settle()
+            settle(args)
         task = self._tasks.get(_signature(args)) if self._tasks else None
         if task is not None:
             task.finish()

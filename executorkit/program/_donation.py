@@ -6,16 +6,21 @@ KeyboardInterrupt, from destroying the results too:
 
 - C code calls the compiled program and appends its results to a list. No bytecode runs in between,
   so no interrupt is seen there. The results stay in the list until they are stored.
-- Where JAX does not find the program in its C++ cache (a first call, a changed sharding, a program
-  with callbacks), it runs the program from Python, and an exception may come between the end of the
-  program and the list. JAX then flattens the arguments a second time before it runs the program. At
-  that moment the donated arrays are copied to the host (:class:`Donated`), and these calls wait for
-  the results, so that a program that fails later has not destroyed anything either.
+- JAX runs a program from Python at its first call, and for good where it has callbacks: an
+  exception may come between the end of the program and the list. So the first call gives C++ its
+  way, runs nothing, and is made again (:meth:`CachedJit.donate`). Donated arrays of programs with
+  callbacks are copied to the host before each run (:class:`Donated`).
+
+Calls with copies wait for the results, so that a program that fails later has not destroyed
+anything either. First calls of small arrays have them for this reason; those of large ones where
+there may be too little memory for the run.
 """
 
 import sys
 from collections.abc import Collection
-from itertools import starmap
+from functools import partial
+from itertools import filterfalse, starmap
+from operator import is_
 from typing import Any
 
 import jax
@@ -27,20 +32,21 @@ from ..jax_internals import clone, in_x64, parts_of
 
 
 class Donated:
-    """The donated argument of a call: a pytree whose arrays are saved if JAX calls from Python."""
+    """The donated argument of a call: a pytree whose arrays may be saved before."""
 
-    __slots__ = ("_n_flattened", "saved", "tree")
+    __slots__ = ("has_missed", "saved", "tree")
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         #: Copies of them on the host (of PRNG keys: on their device), in flat order; None where the
         #: call had no use for them.
         self.saved: list[Raw] | None = None
-        self._n_flattened: int | None = None
+        #: True if this call has given C++ its way.
+        self.has_missed = False
 
-    def watch(self) -> None:
-        """Begins to count how often JAX flattens the arguments: once in a call from C++."""
-        self._n_flattened = 0
+    @property
+    def nbytes(self) -> int:
+        return sum(x.nbytes for x in jax.tree.leaves(self.tree))
 
     def save(self) -> None:
         if self.saved is None:
@@ -60,15 +66,10 @@ class Donated:
             leaves[i] = _restored(self.saved[i], leaves[i])
         return jax.tree.unflatten(structure, leaves)
 
-    def flatten(self) -> tuple[tuple[Any], None]:
-        if self._n_flattened is not None:
-            self._n_flattened += 1
-            if self._n_flattened == 2:
-                self.save()
-        return (self.tree,), None
 
-
-jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Donated(trees[0]))
+jax.tree_util.register_pytree_node(
+    Donated, lambda donated: ((donated.tree,), None), lambda _, trees: Donated(trees[0])
+)
 
 
 def _saved(array: jax.Array) -> Tree:
@@ -126,23 +127,16 @@ def stored(result: Tree, results: list[Raw] | None) -> Any:
     return result
 
 
-def call_donating(
-    function: Function, results: list[Raw], donated: Donated, args: Operands, in_c: bool = True
-) -> Tree:
-    """Appends ``function(donated, *args)`` to ``results``, unless it fails, and returns it.
-
-    function
-        a jitted function or an executable's C++ function, so that no bytecode runs between the end
-        of the program and the list; if it is another one (not ``in_c``), the arrays are saved.
-    """
-    if not in_c:
-        donated.save()
-    donated.watch()
-    results.extend(starmap(function, ((donated, *args),)))
+def call_donating(function: Function, results: list[Raw], donated: Donated, args: Operands) -> None:
+    """Appends ``function(donated, *args)`` to ``results``, unless it fails or is None. ``function``
+    is one of C++, so that no bytecode runs between the end of the program and the list."""
+    results.extend(filterfalse(_is_none, starmap(function, ((donated, *args),))))
     if donated.saved is not None:
         try:
             jax.block_until_ready(results)
         except Exception:
             results.clear()
             raise
-    return results[-1]
+
+
+_is_none = partial(is_, None)

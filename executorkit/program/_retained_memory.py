@@ -18,16 +18,20 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from functools import lru_cache
 
 import jax
+import numpy as np
 
+from .._support.annotations import Operands
 from .._support.malloc import (
     M_ARENA_MAX,
     M_MMAP_MAX,
     M_MMAP_THRESHOLD,
     M_TOP_PAD,
     M_TRIM_THRESHOLD,
+    bytes_in_use,
     heap_end,
     release_freed_memory,
     set_malloc,
@@ -46,9 +50,8 @@ _SETTINGS = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: -1, M_TOP_PAD: 64 * 2**20}
 
 #: Working memory of an executable, and growth of the heap, in bytes, that are large.
 _GROWTH = 2**25
-#: Number of times that other threads get the core. With none a training step of MobileNet held two
-#: blocks of working memory at 4 of 25 calls, with one at 2, with five at none.
-_YIELDS = 5
+#: Seconds between looks whether memory is freed. On a busy machine it took up to 13 ms.
+_LOOKS = 0.0002, 0.0004, 0.0008, 0.0016, 0.0032, 0.0064
 
 
 def retain_freed_memory(graph: Graph, inferred: InferenceResult) -> None:
@@ -84,6 +87,8 @@ class _Heap:
     is_retained = False
     #: The highest end at which freed memory was given back.
     end = 0
+    #: Number of bytes in use when a call of a large program began.
+    in_use = 0
     new_sizes = 0
 
 
@@ -103,14 +108,33 @@ def settles(executable: jax.stages.Compiled) -> bool:
     return sizes is not None and sizes.temp_size_in_bytes >= _GROWTH
 
 
-def settle() -> None:
+def has_room(executable: jax.stages.Compiled) -> bool:
+    """Tells whether there is memory for a run of an executable, as far as this can be known."""
+    sizes = executable.memory_analysis() if jax.default_backend() == "cpu" else None
+    if sizes is None:
+        return False
+    try:
+        np.empty(sizes.temp_size_in_bytes + sizes.output_size_in_bytes, np.int8)
+    except MemoryError:
+        return False
+    return True
+
+
+def settle(args: Operands) -> None:
     """Has the memory of the run before freed, and gives freed memory back where the heap has grown.
 
-    XLA's thread frees it after it has waked the thread that waits for the results, which may take
-    its core: the next run would begin with memory of its own, twice as much in all.
+    A run takes its memory when it is called, before it waits for its arguments. XLA's thread frees
+    it after it has waked the thread that waits for the results, which may take its core. The next
+    run would begin with memory of its own, twice as much in all.
     """
-    for _ in range(_YIELDS):
-        os.sched_yield()
+    jax.block_until_ready(args)
+    in_use = bytes_in_use()
+    for seconds in _LOOKS:
+        if in_use < _heap.in_use + _GROWTH:
+            break
+        time.sleep(seconds)
+        in_use = bytes_in_use()
+    _heap.in_use = in_use
     if heap_end() - _heap.end >= _GROWTH:
         trim()
 

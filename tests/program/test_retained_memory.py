@@ -96,8 +96,8 @@ def fill_and_free(mebibytes):
 
 retained._set_malloc()
 sizes, guards = [], []
-for give_back, mebibytes in ((int, 128), (retained.trim, 128), (retained.settle, 128),
-                             (retained.settle, 256)):
+settle = lambda: retained.settle(())
+for give_back, mebibytes in ((int, 128), (retained.trim, 128), (settle, 128), (settle, 256)):
     guards.append(fill_and_free(mebibytes))
     before = resident()
     give_back()

@@ -26,17 +26,19 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 from ..._support.annotations import Function, Operands, Raw, Tree
 from ...context import Device
 from ...errors import NotFingerprintableError
-from ...jax_internals import c_function
+from ...jax_internals import dispatcher, way_in_c
 from ...jaxpr_interpreter import FlatJaxpr
 from .._background_tasks import submit_after
 from .._donation import Donated, call_donating
-from .._retained_memory import settles, trim
+from .._retained_memory import has_room, settles, trim
 from .fingerprint import environment_fingerprint, trace_context
 from .store import DiskCache, digest
 from .switch import active_disk_cache, disk_cache_enabled
 
 #: Held where a dispatcher's executables change.
 _lock = threading.Lock()
+#: Number of donated bytes from which copies of them are spared where a first run seems to be safe.
+_LARGE = 2**24
 #: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
 _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 
@@ -49,7 +51,7 @@ class CachedJit:
     shapes."""
 
     __slots__ = (
-        "_check", "_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "_only",
+        "_check", "_compiled_with", "_executables", "_fingerprint", "_in_c", "_jitted", "_on_load",
         "_prefetched", "run", "settles",
     )  # fmt: skip
 
@@ -71,8 +73,8 @@ class CachedJit:
         self._executables: dict[Hashable, Any] = {}
         #: Executables that were loaded before a call asked for them.
         self._prefetched: dict[Hashable, Any] = {}
-        #: The only executable, and JAX's settings that it was compiled under.
-        self._only: tuple[Any, Any] | None = None
+        #: The function of C++ that donating calls go to.
+        self._in_c: Function | None = None
         #: True if memory of the run before is to be freed before the next one.
         self.settles = False
         self.run: Function = jitted if fingerprint is None else self._dispatch
@@ -81,42 +83,36 @@ class CachedJit:
         self._executables.clear()
         self._prefetched.clear()
         # Its other values refer to this object.
-        self.run = self._jitted
+        self.run, self._in_c = self._jitted, None
 
     @property
     def caches(self) -> bool:
         return self._fingerprint is not None and disk_cache_enabled()
 
     def donate(self, results: list[Raw], donated: Donated, *args: Tree) -> Tree:
-        """Appends the result for ``(donated, *args)`` to ``results``, by a function of C++ if there
-        is one (see :mod:`executorkit.program._donation`), and returns it."""
+        """Appends the result for ``(donated, *args)`` to ``results``, by a function of C++ (see
+        :mod:`executorkit.program._donation`), and returns it."""
+        while not results:
+            function = self._in_c = self._in_c or dispatcher(self._compiled_with[0], self._miss)
+            call_donating(function, results, donated, args)
+        return results[-1]
+
+    def _miss(self, donated: Donated, *args: Tree) -> tuple[Tree, Any, bool]:
+        """Gives C++ the way of calls with such arguments, and runs nothing, unless it has none."""
+        in_c, self._in_c = self._in_c, None  # which never finds the way where this raises
         function = self._target((donated, *args))
-        try:
-            return self._donate(function, results, donated, args)
-        except (TypeError, ValueError):
-            if not self._refuses(function, (donated, *args)):
-                raise
-        return self._donate(self._target((donated, *args)), results, donated, args)
-
-    def _donate(self, function: Any, results: list[Raw], donated: Donated, args: Operands) -> Tree:
-        in_c = function if function is self._jitted else c_function(function)
-        return call_donating(in_c or function, results, donated, args, in_c is not None)
-
-    def _refuses(self, function: Any, args: Operands) -> bool:
-        """Tells whether a function, called as the only executable, is another than the one for such
-        arguments. It has refused them before it did anything; calls are dispatched by shapes from
-        now on."""
-        is_only = self._only is not None and self._only[0] is function
-        if not is_only or self._executables.get(_call_key(args)) is function:
-            return False
-        self.run, self._only = self._dispatch, None
-        return True
+        compiles = function is self._jitted
+        executable = function.lower(donated, *args).compile() if compiles else function
+        way = None if donated.has_missed else way_in_c(executable)
+        if way is None or donated.nbytes < _LARGE or not has_room(executable):
+            donated.save()
+        donated.has_missed = True
+        self._in_c = in_c
+        return (function(donated, *args), None, True) if way is None else (None, way, False)
 
     def _target(self, args: Operands) -> Any:
         if self.run is self._jitted:
             return self._jitted
-        if self._only is not None and self._only[1] == trace_context():
-            return self._only[0]
         if not self._executables and not self.caches:
             self.run = self._jitted
             return self._jitted
@@ -220,15 +216,14 @@ class CachedJit:
         with _lock:
             self._executables[key] = executable
             loaded = [x for x in self._executables.values() if x is not self._jitted]
-            self._only = None
             if not loaded:
                 self.run = self._jitted
             elif len(self._executables) > 1:
                 self.run = self._dispatch
             else:
-                self.run, self._only = self._only_call(executable, key.settings)
+                self.run = self._only_call(executable, key.settings)
 
-    def _only_call(self, executable: Any, settings: Any) -> tuple[Function, Any]:
+    def _only_call(self, executable: Any, settings: Any) -> Function:
         """Calls the only executable, as long as JAX's settings are as when it was compiled."""
 
         def run(*args: Tree) -> Tree:
@@ -236,11 +231,13 @@ class CachedJit:
                 try:
                     return executable(*args)
                 except (TypeError, ValueError):
-                    if not self._refuses(executable, args):
+                    if self._executables.get(_call_key(args)) is executable:
                         raise
+                    # It is for others: calls are dispatched by shapes from now on.
+                    self.run = self._dispatch
             return self._dispatch(*args)
 
-        return run, (executable, settings)
+        return run
 
 
 class _CallKey(NamedTuple):
