@@ -123,9 +123,9 @@ def has_room(executable: jax.stages.Compiled) -> bool:
 def settle(args: Operands) -> None:
     """Has the memory of the run before freed, and gives freed memory back where the heap has grown.
 
-    A run takes its memory when it is called, before it waits for its arguments. XLA's thread frees
-    it after it has waked the thread that waits for the results, which may take its core. The next
-    run would begin with memory of its own, twice as much in all.
+    XLA's thread frees it after it has begun a run that waits for its results, or has waked a thread
+    that does, which may take its core. The next run would begin with memory of its own, twice as
+    much in all.
     """
     jax.block_until_ready(args)
     in_use = bytes_in_use()
