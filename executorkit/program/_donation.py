@@ -12,8 +12,8 @@ KeyboardInterrupt, from destroying the results too:
   callbacks are copied to the host before each run (:class:`Donated`).
 
 Calls with copies wait for the results, so that a program that fails later has not destroyed
-anything either. First calls of small arrays have them for this reason; those of large ones where
-there may be too little memory for the run.
+anything either. For this alone first calls save small arrays, and large ones where there may be too
+little memory for the run.
 """
 
 import sys

@@ -99,7 +99,7 @@ class CachedJit:
 
     def _miss(self, donated: Donated, *args: Tree) -> tuple[Tree, Any, bool]:
         """Gives C++ the way of calls with such arguments, and runs nothing, unless it has none."""
-        in_c, self._in_c = self._in_c, None  # which never finds the way where this raises
+        in_c, self._in_c = self._in_c, None  # C++ asks it for good where this raises
         function = self._target((donated, *args))
         compiles = function is self._jitted
         executable = function.lower(donated, *args).compile() if compiles else function
