@@ -66,13 +66,10 @@ def dispatcher(name: str, miss: Callable[..., Any]) -> Callable[..., Any]:
     return _jax.pjit(name, None, miss, [], [], keys, registry, pxla.cc_shard_arg)
 
 
-_executable_and_constants = attrgetter("_executable", "_params.const_args")
-
-
 def way_in_c(compiled: Any) -> Any:
     """Returns how C++ calls an executable, which JAX knows only after a first run from Python; None
     for one that calls Python."""
-    executable, constants = _executable_and_constants(compiled)
+    executable, constants = attrgetter("_executable", "_params.const_args")(compiled)
     run = executable.unsafe_call
     if run.has_host_callbacks or run.mut:
         return None
