@@ -14,18 +14,24 @@ transpositions, XLA's form and columns, milliseconds of processor time:
 | 4      | 7 x 7  | 1      | 512      | 512     | 12.9, 11.4 | 12.5, 10.5     | 11.8, 10.3      |
 | 8      | 8 x 8  | 1      | 128      | 128     | 1.7, 2.4   | 1.7, 1.8       | 1.7, 2.5        |
 
-Networks for pictures begin with few channels, which XLA packs number by number. Forward, stride 2:
+Networks for pictures begin with few channels, which XLA packs number by number. Forward, windows
+along one axis after the other:
 
-| images | pixels    | kernel | channels | filters | XLA's, columns |
-| ------ | --------- | ------ | -------- | ------- | -------------- |
-| 1      | 224 x 224 | 3 x 3  | 3        | 32      | 1.0, 0.6       |
-| 1      | 299 x 299 | 3 x 3  | 3        | 32      | 1.8, 1.0       |
-| 4      | 224 x 224 | 3 x 3  | 3        | 64      | 5.5, 5.7       |
-| 1      | 224 x 224 | 7 x 7  | 3        | 64      | 3.8, 5.1       |
-| 1      | 112 x 112 | 3 x 3  | 16       | 64      | 0.8, 0.8       |
+| images | pixels    | kernel | stride | channels | filters | XLA's, columns |
+| ------ | --------- | ------ | ------ | -------- | ------- | -------------- |
+| 1      | 224 x 224 | 3 x 3  | 2      | 3        | 32      | 1.1, 0.6       |
+| 4      | 224 x 224 | 3 x 3  | 2      | 3        | 64      | 5.3, 4.0       |
+| 1      | 224 x 224 | 7 x 7  | 2      | 3        | 64      | 4.3, 4.9       |
+| 64     | 28 x 28   | 5 x 5  | 1      | 1        | 20      | 3.1, 1.7       |
+| 8      | 40 x 40   | 5 x 5  | 1      | 3        | 32      | 1.4, 0.95      |
+| 128    | 32 x 32   | 3 x 3  | 1      | 3        | 16      | 9.6, 5.4       |
+| 1      | 224 x 224 | 3 x 3  | 1      | 3        | 64      | 5.1, 4.0       |
+| 4      | 224 x 224 | 3 x 3  | 1      | 3        | 64      | 45, 58         |
+| 8      | 56 x 56   | 3 x 3  | 1      | 8        | 32      | 2.2, 2.2       |
+| 1      | 112 x 112 | 3 x 3  | 1      | 16       | 64      | 3.0, 4.2       |
 
-In prepared inference, up to 32 filters are one loop that sums products, without columns: 2.5 % less
-of a MobileNet v2's processor time for one picture.
+In prepared inference, strided ones with up to 32 filters are one loop that sums products, without
+columns: 2.5 % less of a MobileNet v2's processor time for one picture.
 """
 
 import math
@@ -45,8 +51,8 @@ from .depthwise import padded, shifted_patches, shifted_products_p
 #: Maximum number of elements of a kernel, each of which is a slice to compile, and of the matrix of
 #: windows. (17 x 17 took 8 s to compile in place of 0.2.)
 _MAX_KERNEL, _MAX_ELEMENTS = 49, 2**24
-#: The same, and the maximum number of channels, for windows of few channels.
-_FEW_MAX_KERNEL, _FEW_MAX_ELEMENTS, _FEW_CHANNELS = 25, 2**20, 8
+#: The same for windows of few channels; numbers of elements by the maximum number of channels.
+_FEW_MAX_KERNEL, _FEW_MAX_ELEMENTS = 25, ((4, 2**22), (8, 2**20))
 #: Maximum number of terms and of filters of a sum of products in place of a product of matrices.
 _FEW_TERMS, _FEW_FILTERS = 27, 32
 
@@ -80,14 +86,15 @@ def column_kernels(data: Shape, weight: Shape, dims: ConvDims, prepared: bool) -
 def few_channels(
     data: Shape, weight: Shape, dims: ConvDims, prepared: bool
 ) -> Callable[..., Array] | None:
-    """Returns forward ``f(data, weight)`` for strided convolutions of few channels."""
-    if dims.layout != "NHWC" or not is_known(*data) or max(dims.strides) == 1:
+    """Returns forward ``f(data, weight)`` for convolutions of few channels."""
+    if dims.layout != "NHWC" or not is_known(*data):
         return None
     windows, kernel = dims.output_sizes(data[1:-1], weight[1:-1]), math.prod(weight[1:-1])
     elements = data[0] * math.prod(windows) * kernel * data[-1]
-    if data[-1] > _FEW_CHANNELS or kernel > _FEW_MAX_KERNEL or elements > _FEW_MAX_ELEMENTS:
+    largest = next((size for most, size in _FEW_MAX_ELEMENTS if data[-1] <= most), 0)
+    if not (1 < kernel <= _FEW_MAX_KERNEL and 0 < elements <= largest):
         return None
-    if prepared and weight[0] <= _FEW_FILTERS and kernel * data[-1] <= _FEW_TERMS:
+    if max(dims.strides) > 1 and prepared and weight[0] <= _FEW_FILTERS and kernel * data[-1] <= _FEW_TERMS:
         return partial(_sum_few_channels, dims=dims, out=windows)
     return partial(_convolve_few_channels, dims=dims)
 
@@ -110,11 +117,17 @@ def _sum_few_channels(data: Array, weight: Array, dims: ConvDims, out: Shape) ->
 
 
 def _convolve_few_channels(data: Array, weight: Array, dims: ConvDims) -> Array:
-    kernel = weight.shape[1:-1]
-    out = dims.output_sizes(data.shape[1:-1], kernel)
-    windows = jnp.concatenate(list(shifted_patches(data, kernel, out, dims)), -1)
+    # Windows along one axis after the other: few slices, of longer and longer rows.
+    windows, last = padded(data, dims), data.ndim - 1
+    out = dims.output_sizes(data.shape[1:-1], weight.shape[1:-1])
+    for axis in range(last - 1, 0, -1):
+        stride, step = dims.strides[axis - 1], dims.dilation[axis - 1]
+        starts = range(0, step * weight.shape[axis], step)
+        length = stride * (out[axis - 1] - 1) + 1
+        parts = [lax.slice_in_dim(windows, i, i + length, stride, axis) for i in starts]
+        windows = lax.optimization_barrier(lax.concatenate(parts, last))
     matrix = weight.reshape(weight.shape[0], math.prod(weight.shape[1:]))
-    return wide_product(windows, matrix, (windows.ndim - 1, 1)).astype(data.dtype)
+    return wide_product(windows, matrix, (last, 1)).astype(data.dtype)
 
 
 def _columns(data: Array, kernel: Shape, dims: ConvDims) -> Array:

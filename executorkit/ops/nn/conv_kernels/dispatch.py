@@ -7,7 +7,7 @@
 | CPU, one group, channels last    | XLA           | ``input_grad``        | ``weight_grad``       |
 | the same, kernel of three rows   | ``winograd``  | ``winograd``          | ``weight_grad``       |
 | the same, few windows            | ``columns``   | ``columns``           | ``columns``           |
-| the same, few channels, strided  | ``columns``   | ``input_grad``        | ``weight_grad``       |
+| the same, few channels           | ``columns``   | ``input_grad``        | ``weight_grad``       |
 | CPU, a group per channel         | ``depthwise`` | ``depthwise``         | ``depthwise``         |
 | CPU, few groups, channels first  | one per group | one per group         | one per group         |
 | CPU, many groups, channels first | XLA           | XLA                   | products of matrices  |
