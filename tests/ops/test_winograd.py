@@ -190,7 +190,7 @@ def test_golden_cases_channels_last(name, dtype, free, monkeypatch):
 
 def test_products_and_additions_only(free):
     """Six convolutions of one row of kernel elements; nothing is gathered."""
-    x, w = jnp.zeros((2, 9, 8, 6)), jnp.zeros((3, 3, 3, 6))
+    x, w = jnp.zeros((2, 9, 8, 9)), jnp.zeros((3, 3, 3, 9))
 
     def gradient(x, w):
         return jax.vjp(lambda x: convolve(x, w, PADDED), x)[1]
@@ -292,9 +292,9 @@ def test_option_of_programs(free, compiled, monkeypatch):
 
     def bound(winograd=None):
         if winograd is None:
-            return net.simple_bind(mx.cpu(), data=(1, 2, 7, 5))
+            return net.simple_bind(mx.cpu(), data=(1, 9, 7, 5))
         with mx.program.options(winograd=winograd):
-            return net.simple_bind(mx.cpu(), data=(1, 2, 7, 5))
+            return net.simple_bind(mx.cpu(), data=(1, 9, 7, 5))
 
     executors = {setting: bound(setting) for setting in ("exact", "F2", "F4")}
     monkeypatch.setenv("EXECUTORKIT_WINOGRAD", "F2")
