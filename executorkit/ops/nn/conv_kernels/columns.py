@@ -94,7 +94,8 @@ def few_channels(
     largest = next((size for most, size in _FEW_MAX_ELEMENTS if data[-1] <= most), 0)
     if not (1 < kernel <= _FEW_MAX_KERNEL and 0 < elements <= largest):
         return None
-    if max(dims.strides) > 1 and prepared and weight[0] <= _FEW_FILTERS and kernel * data[-1] <= _FEW_TERMS:
+    strided = prepared and max(dims.strides) > 1
+    if strided and weight[0] <= _FEW_FILTERS and kernel * data[-1] <= _FEW_TERMS:
         return partial(_sum_few_channels, dims=dims, out=windows)
     return partial(_convolve_few_channels, dims=dims)
 
