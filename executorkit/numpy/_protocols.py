@@ -56,6 +56,8 @@ def array_function(cls: Any, func: Any, types: Any, args: Any, kwargs: Any) -> A
 
 def array_ufunc(cls: Any, ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     own = _own({"divide": "true_divide"}.get(ufunc.__name__, ufunc.__name__))
+    # NumPy's numbers come as arrays without axes where they are compared.
+    inputs = [x[()] if type(x) is np.ndarray and not x.ndim else x for x in inputs]
     if method == "__call__" and own is not None and not hasattr(own, "on_host"):
         out = kwargs.pop("out", None)
         if out is not None:

@@ -6,6 +6,7 @@ import json
 from contextlib import chdir
 from typing import Any
 
+import numpy as np
 import pytest
 
 import executorkit as mx
@@ -36,6 +37,13 @@ def test_batches_of_workers_and_of_several_devices_are_arrays_of_np() -> None:
             assert batches[1][1].tolist() == [4.0, 6.0]
         parts = mx.gluon.utils.split_and_load(x, [mx.cpu(0), mx.cpu(0)])
         assert [(type(part), part.shape) for part in parts] == [(mx.np.ndarray, (2, 2))] * 2
+
+
+def test_numbers_of_numpy_on_the_left_are_compared() -> None:
+    with mx.np_shape(), mx.np_array():
+        x = mx.np.array([1.0, 3.0])
+        for number in (np.float64(2), np.float32(2), np.int64(2), np.array(2.0)):
+            assert (number > x).tolist() == [True, False]
 
 
 def test_functions_of_symbols_agree_with_those_of_arrays() -> None:

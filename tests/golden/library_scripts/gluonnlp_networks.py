@@ -118,3 +118,81 @@ def embeddings_and_batches(mx):
         "padded": facts(list(batch)),
         "tokens": words.to_tokens(words["w2", "w5"]),
     }
+
+
+@script("gluonnlp")
+def attention_cells(mx):
+    from gluonnlp.model import DotProductAttentionCell, MLPAttentionCell, MultiHeadAttentionCell
+
+    query, key = mx.nd.array(normal("query", (2, 3, 4))), mx.nd.array(normal("key", (2, 5, 4)))
+    value, mask = mx.nd.array(normal("value", (2, 5, 6))), mx.nd.array(np.arange(30) % 3 > 0)
+    cells = {
+        "mlp": MLPAttentionCell(8, normalized=True),
+        # Without biases: the true gradient of the keys' is zero.
+        "dot": DotProductAttentionCell(units=4, scaled=True, luong_style=False, use_bias=False),
+        "heads": MultiHeadAttentionCell(
+            DotProductAttentionCell(scaled=True), 4, 4, 6, 2, use_bias=False
+        ),
+    }
+    seen = {}
+    for name, cell in cells.items():
+        arguments = [query, key, value, mask.reshape((2, 3, 5))]
+        cell.initialize()
+        cell(*arguments)
+        fill(mx, cell)
+        cell.hybridize()
+        seen[name] = step(mx, cell, lambda cell=cell, arguments=arguments: list(cell(*arguments)))
+    return seen
+
+
+@script("gluonnlp")
+def clipped_projected_lstm(mx):
+    from gluonnlp.model import BiLMEncoder
+
+    net = BiLMEncoder(
+        "lstmpc", 2, 4, 8, dropout=0.0, skip_connection=True, proj_size=4, cell_clip=0.2,
+        proj_clip=0.1,
+    )  # fmt: skip
+    data, mask = mx.nd.array(normal("data", (5, 2, 4))), mx.nd.ones((2, 5))
+    net.initialize()
+
+    def outputs():
+        return net(data, net.begin_state(mx.nd.zeros, batch_size=2), mask)
+
+    outputs()
+    fill(mx, net)
+    return {"states": facts(outputs()[1]), **step(mx, net, lambda: [outputs()[0]])}
+
+
+@script("gluonnlp")
+def character_convolutions(mx):
+    from gluonnlp.model import ConvolutionalEncoder
+
+    net = ConvolutionalEncoder(
+        embed_size=4, num_filters=(3, 3), ngram_filter_sizes=(2, 3), num_highway=1, output_size=5
+    )
+    data, mask = mx.nd.array(normal("data", (6, 2, 4))), mx.nd.ones((6, 2))
+    net.initialize()
+    net(data, mask)
+    fill(mx, net)
+    net.hybridize()
+    return step(mx, net, lambda: net(data, mask))
+
+
+@script("gluonnlp")
+def sampled_blocks(mx):
+    from gluonnlp.model import ISDense, NCEDense
+
+    data, labels = mx.nd.array(normal("data", (4, 6))), mx.nd.array([1, 3, 5, 7])
+    sampled = [mx.nd.array(x) for x in ([2, 3, 9], [0.1, 0.2, 0.3], [0.3, 0.2, 0.1, 0.4])]
+    seen = {}
+    for block in (ISDense, NCEDense):
+        net = block(12, 3, 6)
+        net.initialize()
+        fill(mx, net)
+
+        def scores(net=net):
+            return net(data, sampled, labels)[0].clip(-9, 9)  # a sampled label's is -inf
+
+        seen[block.__name__] = step(mx, net, scores)
+    return seen

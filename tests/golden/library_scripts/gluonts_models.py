@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +12,27 @@ import numpy as np
 from ._facts import script
 
 
-def _series() -> Any:
+def _series(dimension: int = 1) -> Any:
     from gluonts.dataset.common import ListDataset
 
-    rows = [{"start": "2020-01-01", "target": np.sin(np.arange(48) / (2 + i))} for i in range(4)]
-    return ListDataset(rows, freq="D")
+    targets = [np.sin(np.arange(48) / (2 + i)) for i in range(4)]
+    if dimension > 1:
+        targets = [np.stack([x * k for k in range(1, dimension + 1)]) for x in targets]
+    rows = [{"start": "2020-01-01", "target": x} for x in targets]
+    return ListDataset(rows, freq="D", one_dim_target=dimension == 1)
 
 
-def _trained(estimator: Any) -> Any:
+def _trained(estimator: Any, dimension: int = 1) -> Any:
     """What a trained predictor forecasts: numbers follow from random draws, their kind does not."""
     from gluonts.model.predictor import Predictor
 
-    predictor = estimator.train(_series())
-    (forecast, *others) = predictor.predict(_series())
+    series = _series(dimension)
+    predictor = estimator.train(series)
+    (forecast, *others) = predictor.predict(series)
     with tempfile.TemporaryDirectory() as folder:
         predictor.serialize(Path(folder))
         again = Predictor.deserialize(Path(folder))
-        (read, *_) = again.predict(_series())
+        (read, *_) = again.predict(series)
     assert np.isfinite(forecast.mean).all()
     return {
         "forecasts": 1 + len(others),
@@ -86,6 +91,61 @@ def transformer(mx):
             trainer=_trainer(),
         )
     )
+
+
+RECURRENT = {"freq": "D", "num_cells": 4, "num_layers": 1, "lags_seq": [1, 2]}
+STACKED = {"channels_seq": [4, 4], "dilation_seq": [1, 2], "kernel_size_seq": [3, 2]}
+SKIPPING = {"skip_size": 2, "kernel_size": 3, "rnn_num_layers": 1, "skip_rnn_num_layers": 1}
+CELLS = {"rnn_num_cells": 4, "skip_rnn_num_cells": 4}
+#: Module, class, arguments and number of series in one target of further estimators.
+ESTIMATORS: dict[str, tuple[str, str, dict[str, Any], int]] = {
+    "deepvar": ("deepvar", "DeepVAREstimator", {**RECURRENT, "target_dim": 2}, 2),
+    "gpvar": ("gpvar", "GPVAREstimator", {**RECURRENT, "target_dim": 2, "rank": 2}, 2),
+    "lstnet": (
+        "lstnet", "LSTNetEstimator",
+        {"context_length": 20, "num_series": 2, "ar_window": 5, "channels": 4, **SKIPPING, **CELLS},
+        2,
+    ),
+    "n_beats": (
+        "n_beats", "NBEATSEstimator",
+        {"freq": "D", "num_stacks": 2, "widths": [8], "num_blocks": [1], "num_block_layers": [2]},
+        1,
+    ),
+    "deep_factor": (
+        "deep_factor", "DeepFactorEstimator",
+        {"freq": "D", "num_hidden_global": 4, "num_factors": 2, "num_hidden_local": 2}, 1,
+    ),
+    "gaussian_process": (
+        "gp_forecaster", "GaussianProcessEstimator",
+        {"freq": "D", "cardinality": 4, "context_length": 10}, 1,
+    ),
+    "mqcnn": (
+        "seq2seq", "MQCNNEstimator",
+        {"freq": "D", "context_length": 20, "decoder_mlp_dim_seq": [4], **STACKED}, 1,
+    ),
+    "mqrnn": (
+        "seq2seq", "MQRNNEstimator",
+        {"freq": "D", "context_length": 20, "decoder_mlp_dim_seq": [4]}, 1,
+    ),
+    "tft": (
+        "tft", "TemporalFusionTransformerEstimator",
+        {"freq": "D", "context_length": 20, "hidden_dim": 8, "num_heads": 2}, 1,
+    ),
+}  # fmt: skip
+
+
+def _add(name: str) -> None:
+    def trained(mx: Any) -> Any:
+        module, kind, arguments, dimension = ESTIMATORS[name]
+        estimator = getattr(import_module(f"gluonts.model.{module}"), kind)
+        return _trained(estimator(prediction_length=6, trainer=_trainer(), **arguments), dimension)
+
+    trained.__name__ = name
+    script("gluonts")(trained)
+
+
+for name in ESTIMATORS:
+    _add(name)
 
 
 @script("gluonts")
