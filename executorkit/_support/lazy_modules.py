@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from pkgutil import iter_modules
 from typing import Any
 
-from .garbage_collection import paused_collection
+from .garbage_collection import paused_collection, promote_all_objects
 from .unserved import absent_attribute
 
 
@@ -33,6 +33,12 @@ def lazy_modules(
             name: module for module, names in imports for name in re.findall(r"\bas (\w+)", names)
         }
 
+    def imported(path: str) -> Any:
+        with paused_collection():
+            module = import_module(path)
+        promote_all_objects()
+        return module
+
     def get(name: str) -> Any:
         if name == "__all__":  # of a star import
             return [x for x in names() if x[0] != "_" and x != "TYPE_CHECKING"]
@@ -40,16 +46,13 @@ def lazy_modules(
             contents[name] = value = values[name]()
             return value
         if name in members():
-            with paused_collection():
-                module = import_module(f"{package}.{members()[name]}")
-            contents[name] = value = getattr(module, name)
+            contents[name] = value = getattr(imported(f"{package}.{members()[name]}"), name)
             return value
         target = aliases.get(name, name)
         path = f"{package}.{target}"
         if target.startswith("_") or PathFinder.find_spec(path, contents["__path__"]) is None:
             raise AttributeError(absent_attribute(package, name, names()))
-        with paused_collection():
-            contents[name] = module = import_module(path)
+        contents[name] = module = imported(path)
         return module
 
     def names() -> list[str]:

@@ -20,7 +20,6 @@ from ._update_modes import (
     ParameterArrays,
     StoreArguments,
     StoreUpdates,
-    TransformationUpdater,
     UpdateMode,
     decide,
     restoring,
@@ -147,6 +146,8 @@ class Trainer:
             self._current_arrays().combine_steps()  # the store reads what may be pending
         sizes = [p.data(self._contexts[0]).size for p in self._params]
         if not self._updaters:
+            from ._transformation_updater import TransformationUpdater
+
             columns = self._current_arrays().columns
             self._updaters = [
                 TransformationUpdater(self._optimizer, self._params, column) for column in columns

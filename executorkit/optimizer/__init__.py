@@ -16,17 +16,13 @@ from ._apply_rules import (
     apply_update as apply_update,
     attach_update as attach_update,
 )
-from ._descent import (
-    DCASGD as DCASGD,
-    NAG as NAG,
-    SGD as SGD,
-    SGLD as SGLD,
-    Signum as Signum,
-    Test as Test,
-    ccSGD as ccSGD,
+from ._descent import NAG as NAG, SGD as SGD, Signum as Signum, ccSGD as ccSGD
+from ._optimizer import (
+    Optimizer as Optimizer,
+    create as create,
+    is_transformation as is_transformation,
+    register as register,
 )
-from ._finite_updates import update_if_finite as update_if_finite
-from ._optimizer import Optimizer as Optimizer, create as create, register as register
 from ._rule import Rule as Rule
 from ._updater import Updater as Updater, get_updater as get_updater
 
@@ -43,11 +39,9 @@ if TYPE_CHECKING:
     )
     from ._adaptive import FTML as FTML, Adam as Adam, Adamax as Adamax, Nadam as Nadam
     from ._layerwise import LAMB as LAMB, LARS as LARS, LBSGD as LBSGD
-    from ._optax_updater import (
-        OptaxUpdate as OptaxUpdate,
-        OptaxUpdater as OptaxUpdater,
-        is_transformation as is_transformation,
-    )
+    from ._mixed_precision import update_if_finite as update_if_finite
+    from ._noisy_descent import DCASGD as DCASGD, SGLD as SGLD, Test as Test
+    from ._optax_updater import OptaxUpdate as OptaxUpdate, OptaxUpdater as OptaxUpdater
     from ._state_file import (
         checked_random_state as checked_random_state,
         dump_updater as dump_updater,

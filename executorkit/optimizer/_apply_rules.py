@@ -34,7 +34,6 @@ from ..program import (
     copy_at,
     held_elsewhere,
 )
-from ._finite_updates import finite_call
 from ._rule import Hyperparams, OperatorRule, Rule, State, StepRule
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
@@ -165,7 +164,11 @@ def apply_rules(
         rollback.add(undo)
         rows, context = count(), weights[0].context
         call = plan_update(rules, rows, tuple(states), context, undo=undo, sharing=sharing)
-        return call if finite is None else finite_call(call, finite)
+        if finite is None:
+            return call
+        from ._mixed_precision import finite_call
+
+        return finite_call(call, finite)
 
     apply_update(weights, grads, prepare)
 

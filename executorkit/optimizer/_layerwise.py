@@ -14,18 +14,9 @@ from ..ndarray import NDArray
 from ..ops.optimizer_updates import layerwise_updates as lamb
 from ..ops.optimizer_updates.sgd_updates import SGD_MOMENTUM
 from ._descent import aggregation_size, attribute_rule, or_negative, sgd_rule
+from ._mixed_precision import Float32Rule, MasterWeightRule
 from ._optimizer import Optimizer, momentum_state, register, zero_states, zeros_like
-from ._rule import (
-    Float32Rule,
-    Index,
-    MasterWeightRule,
-    Number,
-    NumbersAndState,
-    Rule,
-    State,
-    as_float32,
-    is_half,
-)
+from ._rule import Index, Number, NumbersAndState, Rule, State, as_float32, is_half
 
 
 def _sum_of_squares(x: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,11 +23,6 @@ if TYPE_CHECKING:  # it is imported where it is called, since that takes long
     import optax
 
 Arrays = Sequence[Any]
-
-
-def is_transformation(optimizer: Any) -> bool:
-    optax = sys.modules.get("optax")
-    return optax is not None and isinstance(optimizer, optax.GradientTransformation)
 
 
 class StatefulUpdate(Protocol):

@@ -8,6 +8,7 @@ compiled call. Optimizers of users override ``update`` and work on NDArrays.
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -25,18 +26,7 @@ from ..display import brief, changed_values, many
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError
 from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
-from ._optax import transformation
-from ._rule import (
-    Float32Rule,
-    Hyperparams,
-    Index,
-    MasterWeightRule,
-    Number,
-    NumbersAndState,
-    Rule,
-    State,
-    is_half,
-)
+from ._rule import Hyperparams, Index, Number, NumbersAndState, Rule, State, is_half
 
 if TYPE_CHECKING:
     import optax
@@ -54,11 +44,16 @@ _rate_methods = attrgetter(
 _classes: dict[str, type[Any]] = {}
 
 
+def is_transformation(optimizer: Any) -> bool:
+    optax = sys.modules.get("optax")
+    return optax is not None and isinstance(optimizer, optax.GradientTransformation)
+
+
 class _Registry:
     """``Optimizer.opt_registry``: all registered classes."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, type[Any]]:
-        for module in ("_accumulating", "_adaptive", "_layerwise", "contrib"):
+        for module in ("_accumulating", "_adaptive", "_layerwise", "_noisy_descent", "contrib"):
             import_module(f"{__package__}.{module}")
         return _classes
 
@@ -320,9 +315,15 @@ class Optimizer(CheckedKeywords):
 
     def _update_rule(self, index: Index, weight: NDArray) -> Rule | None:
         rule = self._base_rule(index, weight)
-        return Float32Rule(rule) if rule is not None and is_half(weight.dtype) else rule
+        if rule is None or not is_half(weight.dtype):
+            return rule
+        from ._mixed_precision import Float32Rule
+
+        return Float32Rule(rule)
 
     def _master_weight_rule(self, index: Index, weight: NDArray) -> Rule | None:
+        from ._mixed_precision import MasterWeightRule
+
         rule = self._base_rule(index, weight)
         return None if rule is None else MasterWeightRule(rule, self._master_last)
 
@@ -465,6 +466,8 @@ class Optimizer(CheckedKeywords):
         Raises NotImplementedError if the class overrides ``update``, or the scheduler cannot be
         traced.
         """
+        from ._optax import transformation
+
         return transformation(self, names, key)
 
     # Pickling

@@ -71,7 +71,6 @@ def _numbers(hyperparams: Any, weight: Array) -> Any:
     return hyperparams if isinstance(hyperparams, tuple) else hyperparams.astype(weight.dtype)
 
 
-@dataclass(frozen=True)
 class StepRule(Rule):
     """A rule defined by :meth:`step`, a function of the single hyperparameters."""
 
@@ -110,42 +109,6 @@ def operator_rule(update: UpdateRule, names: tuple[str, ...], **constants: Any) 
     """Returns the rule of an update operator, with constants rounded to float32 as in MXNet."""
     rounded = {k: as_float32(v) if isinstance(v, float) else v for k, v in constants.items()}
     return OperatorRule(update.step, len(update.states), names, tuple(rounded.items()))
-
-
-@dataclass(frozen=True)
-class MasterWeightRule(Rule):
-    """A rule applied to the float32 master of a half precision weight, which is the master rounded.
-    The state is (master, state of the rule), or the other way round with ``master_last``."""
-
-    rule: Rule
-    master_last: bool = False
-
-    @property
-    def uses_rng(self) -> bool:
-        return self.rule.uses_rng
-
-    def __call__(self, weight, grad, state, hyperparams, key=None):
-        inner, master = state if self.master_last else (state[1], state[0])
-        master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
-        state = (inner, master) if self.master_last else (master, inner)
-        return master.astype(weight.dtype), state
-
-
-@dataclass(frozen=True)
-class Float32Rule(Rule):
-    """A rule applied to a half precision weight without a master. The step is computed in float32
-    and rounded once, so that constants such as 1e-8 do not become 0 (in MXNet they do)."""
-
-    rule: Rule
-
-    @property
-    def uses_rng(self) -> bool:
-        return self.rule.uses_rng
-
-    def __call__(self, weight, grad, state, hyperparams, key=None):
-        wide, g, inner = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
-        new = self.rule(wide, g, inner, hyperparams, key)
-        return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))
 
 
 @dataclass(frozen=True)

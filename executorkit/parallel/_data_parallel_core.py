@@ -28,9 +28,9 @@ from ..ops.schema.inference import is_fully_known
 from ..program import CompileTask, Options, current_options, program_for, retain_freed_memory
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
-from ._model_sharding import Spec, sharding_of
+from ._model_sharding import sharding_of
 from ._pmap_executor import PmapExecutor, replicated_outputs
-from ._replicas import ContextGroups, can_replicate, replica_contexts
+from ._replicas import ContextGroups, Spec, can_replicate, replica_contexts
 from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
 

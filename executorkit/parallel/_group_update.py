@@ -27,9 +27,8 @@ from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._job_messages import lockstep
 from ._job_steps import UpdateStep, check_when_due, first_of_job, sum_over_job
-from ._model_sharding import Spec
 from ._pmap_executor import reduce_replicated
-from ._replicas import Replicas, own_entries
+from ._replicas import Replicas, Spec, own_entries
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 from ._state_sharding import ShardedState, StateSharding
 

@@ -34,9 +34,9 @@ from ..program import (
     make_step,
 )
 from ._job_messages import JOB_AXES, StepFlags, joint_sums, lockstep, offsets_of
-from ._model_sharding import ProgramSharding, Spec, constrained_each, constrained_updates
+from ._model_sharding import ProgramSharding, constrained_each, constrained_updates
 from ._pmap_function import PmapFunction, device_key, group_functions
-from ._replicas import JobReplicas, Replicas, first_entry, own_entries, spec_of
+from ._replicas import JobReplicas, Replicas, Spec, first_entry, own_entries, spec_of
 from ._replicated_array import ReplicatedArray
 from ._state_sharding import (
     LateUpdates,

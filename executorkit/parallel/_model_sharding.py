@@ -17,12 +17,8 @@ from .._support.annotations import Operands, Raw, Tree
 from ..arrays.storage import Shape
 from ..errors import BindError, ShapeError
 from ..program import Arrays, Program, StepSpec, UpdateFunction
+from ._replicas import MODEL_AXIS, Spec
 
-#: Axis of the mesh of a group along which there is one column for each device of a replica.
-MODEL_AXIS = "model"
-#: For each axis of an array MODEL_AXIS if it is divided, else None, up to the last that is divided;
-#: empty for an array that every device has whole.
-Spec = tuple[str | None, ...]
 #: The attribute of a variable.
 _ATTRIBUTE = "__sharding__"
 

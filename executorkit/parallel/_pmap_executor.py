@@ -38,9 +38,9 @@ from ..program import (
 )
 from ..symbol import Symbol
 from ._job_steps import JoiningStep, note_joint_step
-from ._model_sharding import ProgramSharding, Spec, constrained_each
+from ._model_sharding import ProgramSharding, constrained_each
 from ._pmap_function import PmapFunction, device_key, group_functions, shard_aval
-from ._replicas import Replicas, spec_of
+from ._replicas import Replicas, Spec, spec_of
 from ._replicated_array import PerDevice, ReplicatedArray
 from ._state_sharding import LateUpdates, finish_of_step, update_in_program
 

@@ -19,8 +19,7 @@ from ..arrays.random_state import wrap_key
 from ..jax_internals import in_x64
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import CodeCache, CompiledFunction, Donated
-from ._model_sharding import MODEL_AXIS
-from ._replicas import own_entries
+from ._replicas import MODEL_AXIS, own_entries
 
 
 class PmapFunction(CompiledFunction):

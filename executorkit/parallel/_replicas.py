@@ -30,8 +30,12 @@ from ..errors import BindError, NotSupportedError, listed
 from ..jax_internals import in_x64, parts_of
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import small_jit
-from ._model_sharding import MODEL_AXIS, Spec
 
+#: Axis of the mesh of a group along which there is one column for each device of a replica.
+MODEL_AXIS = "model"
+#: For each axis of an array MODEL_AXIS if it is divided, else None, up to the last that is divided;
+#: empty for an array that every device has whole.
+Spec = tuple[str | None, ...]
 ContextGroups = Mapping[str, Context]
 
 

@@ -16,8 +16,7 @@ from ..calls.rollback import complete
 from ..context import Context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
-from ._model_sharding import Spec
-from ._replicas import Replicas, can_replicate
+from ._replicas import Replicas, Spec, can_replicate
 
 
 class StackedPart(MadeContents):

@@ -1,4 +1,5 @@
-"""Updates that change nothing where a gradient is not finite: mixed precision skips such steps."""
+"""Mixed precision: rules for half precision weights, and updates that change nothing where a
+gradient is not finite."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from jax import Array
 from ..calls.update_call import UpdateCall
 from ..ndarray import NDArray
 from ..program import UpdateFunction
-from ._rule import State
+from ._rule import Rule, State
 
 
 def update_if_finite(
@@ -56,3 +57,39 @@ class FiniteUpdate:
 def finite_call(call: UpdateCall, flag: NDArray) -> UpdateCall:
     update = FiniteUpdate(call.update)
     return UpdateCall(update, (call.state, flag), call.hyperparams, call.key_data, call.undo)
+
+
+@dataclass(frozen=True)
+class MasterWeightRule(Rule):
+    """A rule applied to the float32 master of a half precision weight, which is the master rounded.
+    The state is (master, state of the rule), or the other way round with ``master_last``."""
+
+    rule: Rule
+    master_last: bool = False
+
+    @property
+    def uses_rng(self) -> bool:
+        return self.rule.uses_rng
+
+    def __call__(self, weight, grad, state, hyperparams, key=None):
+        inner, master = state if self.master_last else (state[1], state[0])
+        master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
+        state = (inner, master) if self.master_last else (master, inner)
+        return master.astype(weight.dtype), state
+
+
+@dataclass(frozen=True)
+class Float32Rule(Rule):
+    """A rule applied to a half precision weight without a master. The step is computed in float32
+    and rounded once, so that constants such as 1e-8 do not become 0 (in MXNet they do)."""
+
+    rule: Rule
+
+    @property
+    def uses_rng(self) -> bool:
+        return self.rule.uses_rng
+
+    def __call__(self, weight, grad, state, hyperparams, key=None):
+        wide, g, inner = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
+        new = self.rule(wide, g, inner, hyperparams, key)
+        return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))
