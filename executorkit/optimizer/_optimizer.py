@@ -45,6 +45,7 @@ _classes: dict[str, type[Any]] = {}
 
 
 def is_transformation(optimizer: Any) -> bool:
+    """Tells whether an optimizer is an optax transformation."""
     optax = sys.modules.get("optax")
     return optax is not None and isinstance(optimizer, optax.GradientTransformation)
 

@@ -4,7 +4,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
 import jax
@@ -69,9 +69,6 @@ class Program(BaseProgram):
     See :class:`BaseProgram` for the functions and their arguments."""
 
     infer: tuple[CompiledFunction, CompiledFunction]
-    forward: tuple[CompiledFunction, CompiledFunction]
-    forward_backward: tuple[CompiledFunction, CompiledFunction]
-    backward: CompiledFunction
 
     def __init__(
         self, graph: Graph, argnums: tuple[int, ...], options: Options | None = None
@@ -80,7 +77,9 @@ class Program(BaseProgram):
         self.options = options or Options()
         self.argnums = argnums
         active = active_values(graph, argnums)
-        active_steps = tuple(s for s in graph.steps if on_active_path(s, active))
+        self._active_steps = active_steps = tuple(
+            s for s in graph.steps if on_active_path(s, active)
+        )
         in_forward = written_states(s for s in graph.steps if CALLS_PYTHON in s.op.traits)
         self.forward_state_indices = tuple(sorted(in_forward))
         self.backward_state_indices = tuple(sorted(written_states(active_steps) - in_forward))
@@ -108,15 +107,26 @@ class Program(BaseProgram):
             graph, self.options, self._evaluator.for_inference, self.infer[False],
             partial(self._jitted, **inference), self._stages_question,
         )  # fmt: skip
-        # Residuals have a structure that only tracing makes.
-        self.forward = self._both_modes(self._forward, "forward")
-        self.forward_backward = self._both_modes(
-            self._forward_backward, "forward_backward", on_disk=True
-        )
-        self.observation = Observation(
-            graph, self.options, active_steps, self.forward_state_indices, self._both_modes
-        )
-        self.backward = self._compiled(self._backward, "backward", any_sizes=False)
+
+    # Residuals have a structure that only tracing makes.
+    @cached_property
+    def forward(self) -> tuple[CompiledFunction, CompiledFunction]:
+        return self._both_modes(self._forward, "forward")
+
+    @cached_property
+    def forward_backward(self) -> tuple[CompiledFunction, CompiledFunction]:
+        return self._both_modes(self._forward_backward, "forward_backward", on_disk=True)
+
+    @cached_property
+    def backward(self) -> CompiledFunction:
+        return self._compiled(self._backward, "backward", any_sizes=False)
+
+    @cached_property
+    def observation(self) -> Observation:
+        return Observation(
+            self.graph, self.options, self._active_steps, self.forward_state_indices,
+            self._both_modes,
+        )  # fmt: skip
 
     def _jitted(
         self, stage: Callable[[], FlatProgram], name: str, facts: Hashable, **settings: Any
@@ -316,11 +326,13 @@ class Program(BaseProgram):
     @property
     def functions(self) -> tuple[CompiledFunction, ...]:
         prepared = () if self.prepared is None else self.prepared.functions
-        observation = self.observation
-        return (
-            *self.infer, *prepared, *self.forward, *self.forward_backward, self.backward,
-            *observation.forward, *observation.backward, *self._train_steps.values(),
-        )  # fmt: skip
+        made = vars(self)  # with the functions that were asked for
+        functions = [*self.infer, *prepared, *made.get("forward", ())]
+        functions += made.get("forward_backward", ())
+        functions += [self.backward] if "backward" in made else []
+        if "observation" in made:
+            functions += [*self.observation.forward, *self.observation.backward]
+        return (*functions, *self._train_steps.values())
 
     @property
     def compiler_options(self) -> Attrs:

@@ -48,8 +48,7 @@ def _in_range(indices: Array, size: int, mode: str = "clip") -> Array:
     index = integer_indices(indices)
     if mode == "wrap":
         return jnp.remainder(index, size)
-    last = lax.broadcast(jnp.asarray(size - 1, index.dtype), index.shape)
-    return lax.min(lax.max(index, lax.full_like(index, 0)), last)
+    return lax.clamp(index.dtype.type(0), index, jnp.asarray(size - 1, index.dtype))
 
 
 def _check_in_range(
