@@ -106,14 +106,15 @@ def _spread(
     margins = [(0, 0, 0)] * ndim
     for a, b in zip(axes, blocks, strict=True):
         margins[a] = (b - 1, b - 1, 0)
-    padded = [lax.pad(x, np.asarray(outside, x.dtype), margins) for x, outside in entries]
+    padded = [_padded(x, outside, margins) for x, outside in entries]
 
     def terms() -> Any:
         for block in itertools.product(*map(range, blocks)):
             start, stop = [0] * ndim, list(padded[0].shape)
             for a, i, b, size in zip(axes, block, blocks, sizes, strict=True):
                 start[a], stop[a] = b - 1 - i, b - 1 - i + size
-            parts = [lax.expand_dims(lax.slice(x, start, stop), offset_axes) for x in padded]
+            parts = padded if max(blocks) == 1 else [lax.slice(x, start, stop) for x in padded]
+            parts = [lax.expand_dims(x, offset_axes) for x in parts]
             element = np.zeros((), np.int32)
             inside = np.ones((), bool)
             for i, k, s, axis in zip(block, kernel, stride, offset_axes, strict=True):
@@ -129,7 +130,13 @@ def _spread(
     for a, size, s in zip(axes, sizes, stride, strict=True):
         covered[a] = size * s
         edges[a] = (0, shape[a] - covered[a], 0)
-    return lax.pad(first.reshape(covered), np.zeros((), first.dtype), edges)
+    return _padded(first.reshape(covered), 0, edges)
+
+
+def _padded(x: Array, outside: Any, edges: Sequence[tuple[Any, Any, int]]) -> Array:
+    if not is_padded([edge[:2] for edge in edges]):
+        return x
+    return lax.pad(x, np.asarray(outside, x.dtype), edges)
 
 
 def _add_to_windows(g: Array, shape: Shape, windows: WindowGrid) -> Array:
@@ -175,12 +182,10 @@ def is_padded(pads: Sequence[Shape]) -> bool:
 
 
 def pad_axes(x: Array, value: object, axes: Shape, pads: Sequence[Shape]) -> Array:
-    if not is_padded(pads):
-        return x
     config = [(0, 0, 0)] * x.ndim
     for axis, (low, high) in zip(axes, pads, strict=True):
         config[axis] = (low, high, 0)
-    return lax.pad(x, np.asarray(value, x.dtype), config)
+    return _padded(x, value, config)
 
 
 def reduce_windows(
@@ -206,11 +211,10 @@ def reduce_windows(
 def _places_of_maxima(x: Array, windows: WindowGrid) -> Array:
     # For each window the number of its first maximum among its positions; -1 if that is NaN.
     best, *others = windows.slices(x)
-    place = jnp.zeros(best.shape, "int32")
+    place = lax.full_like(best, 0, np.int32)
     for number, part in enumerate(others, 1):
-        larger = (part > best) | lax.ne(part, part)
-        best = lax.select(larger, part, best)
-        place = lax.select(larger, lax.full_like(place, number), place)
+        place = lax.select(lax.gt(part, best), lax.full_like(place, number), place)
+        best = lax.max(best, part)
     return lax.select(lax.ne(best, best), lax.full_like(place, -1), place)
 
 

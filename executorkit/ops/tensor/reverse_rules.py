@@ -24,7 +24,8 @@ from ..tracing import varying_axes, varying_over, without_rules
 
 #: ``forward(*arguments) -> (out, residuals)``.
 Forward = Callable[..., tuple[Tree, Tree]]
-#: ``backward(residuals, cotangents of out) -> a cotangent for each argument, or None``.
+#: ``backward(residuals, cotangents of out) -> a cotangent for each argument``, or None, or a
+#: function that computes it, called for an argument that has a tangent.
 Backward = Callable[..., Sequence[Any]]
 #: ``tangent(residuals, tangents) -> tangents of out``, linear in the tangents.
 Tangent = Callable[..., Any]
@@ -139,6 +140,8 @@ class _LinearMap(NamedTuple):
         leaves: list[Raw] = []
         for structure, gradient in zip(self.arguments, computed, strict=True):
             none = [None] * structure.num_leaves
+            if callable(gradient):
+                gradient = gradient() if len(leaves) in self.active else None
             leaves += none if gradient is None else structure.flatten_up_to(gradient)
         return [_filled(leaves[i], self.argument_avals[i]) for i in self.active]
 

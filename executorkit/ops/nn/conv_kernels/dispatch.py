@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ...._support.annotations import Arrays, Tree
+from ...._support.annotations import Arrays, Operands, Tree
 from ...schema.attrs import Shape
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
@@ -194,7 +194,7 @@ def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) ->
     return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
 
 
-def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array) -> tuple[Array, Array]:
+def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array) -> Operands:
     data, weight = residuals
     if dims.channels_last:
         # Most weights are stored channels first: in another order XLA would copy the weight behind
@@ -206,8 +206,10 @@ def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Tree, g: Array) -> 
     else:
         (data, weight), g = delay_residuals(residuals, g)
     winograd = winograd._replace(prepared=False)
-    d_data = _input_grad(g, weight, data.shape, dims, winograd)
-    return d_data, _weight_grad(data, g, weight.shape, dims)
+    return (
+        partial(_input_grad, g, weight, data.shape, dims, winograd),
+        partial(_weight_grad, data, g, weight.shape, dims),
+    )
 
 
 def _conv_tangent(dims: ConvDims, winograd: Winograd, residuals: Tree, tangents: Tree) -> Array:
