@@ -352,10 +352,9 @@ def _reusable(
     last.update((owners[i], math.inf) for i in results if i in owners)
     reusable = []
     for n, equation in enumerate(equations):
-        read = [i for i in dict.fromkeys(equation.inputs) if i in owners]
-        counts = Counter(owners[i] for i in read)
-        alone = [i for i in read if last[owners[i]] == n and counts[owners[i]] == 1]
-        reusable.append([(i, owners[i]) for i in alone])
+        read = [(i, owners[i]) for i in dict.fromkeys(equation.inputs) if i in owners]
+        arrays = [owner for _, owner in read]
+        reusable.append([x for x in read if last[x[1]] == n and arrays.count(x[1]) == 1])
     return reusable, owners
 
 

@@ -289,8 +289,8 @@ class FirstCalls:
     def known(self, args: Arrays, signature: Hashable) -> InterpretedFunction | None:
         """Counts a call and returns its plan; None if JAX is to be called. The call that takes over
         waits for the compiled program."""
-        entry = self.entries.get(signature) if signature in self.counted else None
-        if entry is None:
+        entry = self.entries.get(signature)
+        if entry is None or entry.function is None:
             return None
         if not interpreter_enabled() or not entry.next_call(partial(self._submit, args)):
             self._end(signature)
