@@ -177,6 +177,17 @@ def test_depth_wise_convolutions_of_float16_are_summed_in_float32():
     np.testing.assert_array_equal(result, np.asarray(expected, np.float16))
 
 
+def test_the_gradient_of_a_weight_traces_no_input_gradient():
+    x, w = jnp.ones((2, 12, 12, 20)), jnp.ones((50, 5, 5, 20))
+    dims = ConvDims((1, 1), (0, 0), (1, 1), 1, "NHWC")
+
+    def loops(argnums):
+        trace = jax.make_jaxpr(jax.grad(lambda x, w: convolve(x, w, dims).sum(), argnums))
+        return str(trace(x, w)).count("scan[")
+
+    assert (loops(0), loops(1), loops((0, 1))) == (1, 0, 1)
+
+
 #: data, weight, stride, pad, dilation: channels last, with the algorithm of the weight gradient
 WEIGHT_GRADIENTS = {
     "columns": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), "_tiled"),

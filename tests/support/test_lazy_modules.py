@@ -54,6 +54,34 @@ def test_an_import_and_a_bound_network_load_only_what_they_need():
         assert not set(LATE) & set(modules)
 
 
+TRAIN = """
+import json, sys
+import executorkit as mx
+net = mx.gluon.nn.Dense(2, in_units=3)
+net.initialize()
+trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.9})
+with mx.autograd.record():
+    loss = net(mx.nd.ones((4, 3))).sum()
+loss.backward()
+trainer.step(4)
+mx.nd.waitall()
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_a_training_loads_no_half_precision_no_optax_and_no_sharding():
+    process = subprocess.run(
+        [sys.executable, "-c", TRAIN], capture_output=True, text=True, check=True
+    )
+    late = {
+        *("optimizer._mixed_precision", "optimizer._noisy_descent", "optimizer._optax"),
+        *("optimizer._optax_updater", "gluon._transformation_updater", "parallel._model_sharding"),
+    }
+    modules = set(json.loads(process.stdout))
+    assert "executorkit.gluon.trainer" in modules
+    assert not {f"executorkit.{name}" for name in late} & modules
+
+
 def test_the_gradient_of_an_array_needs_no_import_of_autograd():
     lines = (
         "import executorkit as mx; x = mx.nd.ones(2); x.attach_grad(); x.backward(); print(x.grad)"
