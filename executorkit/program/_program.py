@@ -77,14 +77,12 @@ class Program(BaseProgram):
         self.options = options or Options()
         self.argnums = argnums
         active = active_values(graph, argnums)
-        self._active_steps = active_steps = tuple(
-            s for s in graph.steps if on_active_path(s, active)
-        )
+        self._active_steps = tuple(s for s in graph.steps if on_active_path(s, active))
         in_forward = written_states(s for s in graph.steps if CALLS_PYTHON in s.op.traits)
         self.forward_state_indices = tuple(sorted(in_forward))
-        self.backward_state_indices = tuple(sorted(written_states(active_steps) - in_forward))
+        self.backward_state_indices = tuple(sorted(written_states(self._active_steps) - in_forward))
         self.may_need_head_gradient = may_need_head_gradient(graph, active)
-        self.constant_inputs = constant_inputs(graph, active_steps)
+        self.constant_inputs = constant_inputs(graph, self._active_steps)
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
         passes = disabled_passes().intersection(LOWERING_PASSES)
         self._fingerprint = cache(partial(_fingerprint, graph, argnums, self.options, passes))
@@ -111,18 +109,22 @@ class Program(BaseProgram):
     # Residuals have a structure that only tracing makes.
     @cached_property
     def forward(self) -> tuple[CompiledFunction, CompiledFunction]:
+        """Forward, for a backward that comes later."""
         return self._both_modes(self._forward, "forward")
 
     @cached_property
     def forward_backward(self) -> tuple[CompiledFunction, CompiledFunction]:
+        """Forward and backward in one."""
         return self._both_modes(self._forward_backward, "forward_backward", on_disk=True)
 
     @cached_property
     def backward(self) -> CompiledFunction:
+        """Gradients from what forward has left."""
         return self._compiled(self._backward, "backward", any_sizes=False)
 
     @cached_property
     def observation(self) -> Observation:
+        """The functions that return every value."""
         return Observation(
             self.graph, self.options, self._active_steps, self.forward_state_indices,
             self._both_modes,
@@ -326,13 +328,14 @@ class Program(BaseProgram):
     @property
     def functions(self) -> tuple[CompiledFunction, ...]:
         prepared = () if self.prepared is None else self.prepared.functions
-        made = vars(self)  # with the functions that were asked for
-        functions = [*self.infer, *prepared, *made.get("forward", ())]
-        functions += made.get("forward_backward", ())
-        functions += [self.backward] if "backward" in made else []
-        if "observation" in made:
-            functions += [*self.observation.forward, *self.observation.backward]
-        return (*functions, *self._train_steps.values())
+        present = vars(self)  # of the functions below, those that were asked for
+        backward, observation = present.get("backward"), present.get("observation")
+        return (
+            *self.infer, *prepared, *present.get("forward", ()),
+            *present.get("forward_backward", ()), *((backward,) if backward else ()),
+            *((*observation.forward, *observation.backward) if observation else ()),
+            *self._train_steps.values(),
+        )  # fmt: skip
 
     @property
     def compiler_options(self) -> Attrs:

@@ -50,8 +50,8 @@ def test_many_steps_are_one_trace():
     assert _ran(executor) == {"forward_backward_train": 1}
     assert executor.outputs[0].asnumpy().shape == (4, 3)
     assert executor.program.traces == 1
-    made = {f.name for f in executor.program.functions}
-    assert not {"forward_train", "backward", "observe", "observe_backward"} & made
+    names = {f.name for f in executor.program.functions}
+    assert not {"forward_train", "backward", "observe", "observe_backward"} & names
 
 
 def test_reading_before_backward_runs_forward_and_backward():
