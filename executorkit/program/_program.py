@@ -109,22 +109,22 @@ class Program(BaseProgram):
     # Residuals have a structure that only tracing makes.
     @cached_property
     def forward(self) -> tuple[CompiledFunction, CompiledFunction]:
-        """Forward, for a backward that comes later."""
+        """Runs forward for a backward that comes later."""
         return self._both_modes(self._forward, "forward")
 
     @cached_property
     def forward_backward(self) -> tuple[CompiledFunction, CompiledFunction]:
-        """Forward and backward in one."""
+        """Runs forward and backward in one."""
         return self._both_modes(self._forward_backward, "forward_backward", on_disk=True)
 
     @cached_property
     def backward(self) -> CompiledFunction:
-        """Gradients from what forward has left."""
+        """Computes gradients from what forward has left."""
         return self._compiled(self._backward, "backward", any_sizes=False)
 
     @cached_property
     def observation(self) -> Observation:
-        """The functions that return every value."""
+        """Returns the functions that compute every value."""
         return Observation(
             self.graph, self.options, self._active_steps, self.forward_state_indices,
             self._both_modes,
@@ -328,7 +328,7 @@ class Program(BaseProgram):
     @property
     def functions(self) -> tuple[CompiledFunction, ...]:
         prepared = () if self.prepared is None else self.prepared.functions
-        present = vars(self)  # of the functions below, those that were asked for
+        present = vars(self)  # with the functions that were asked for
         backward, observation = present.get("backward"), present.get("observation")
         return (
             *self.infer, *prepared, *present.get("forward", ()),
