@@ -406,7 +406,7 @@ class CompiledFunction:
 
     def _make_ready(self, args: Operands) -> None:
         if self._dispatcher.settles:
-            settle(args)
+            settle(args, self._dispatcher.settles)
         task = self._tasks.get(_signature(args)) if self._tasks else None
         if task is not None:
             task.finish()

@@ -20,9 +20,9 @@ import math
 import os
 import time
 from functools import lru_cache
+from typing import ClassVar
 
 import jax
-import numpy as np
 
 from .._support.annotations import Operands
 from .._support.malloc import (
@@ -31,8 +31,8 @@ from .._support.malloc import (
     M_MMAP_THRESHOLD,
     M_TOP_PAD,
     M_TRIM_THRESHOLD,
-    bytes_in_use,
     heap_end,
+    place_of,
     release_freed_memory,
     set_malloc,
 )
@@ -50,6 +50,8 @@ _SETTINGS = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: -1, M_TOP_PAD: 64 * 2**20}
 
 #: Working memory of an executable, and growth of the heap, in bytes, that are large.
 _GROWTH = 2**25
+#: Working memory whose runs wait for the ones before. This takes a millisecond or two of a step.
+_WAITED_FOR = 2**27
 #: Seconds between looks whether memory is freed. On a busy machine it took up to 13 ms.
 _LOOKS = 0.0002, 0.0004, 0.0008, 0.0016, 0.0032, 0.0064
 
@@ -87,8 +89,8 @@ class _Heap:
     is_retained = False
     #: The highest end at which freed memory was given back.
     end = 0
-    #: Number of bytes in use when a call of a large program began.
-    in_use = 0
+    #: Addresses of free memory before runs, by its size.
+    places: ClassVar[dict[int, int]] = {}
     new_sizes = 0
 
 
@@ -102,39 +104,38 @@ def trim() -> None:
         release_freed_memory()
 
 
-def settles(executable: jax.stages.Compiled) -> bool:
-    """Tells whether :func:`settle` should be called before each run of an executable."""
+def settles(executable: jax.stages.Compiled) -> int:
+    """Returns the working memory of an executable before whose runs :func:`settle` should be
+    called; 0 for others."""
     sizes = executable.memory_analysis() if _heap.is_retained else None
-    return sizes is not None and sizes.temp_size_in_bytes >= _GROWTH
+    size = 0 if sizes is None else sizes.temp_size_in_bytes
+    return size if size >= _GROWTH else 0
 
 
 def has_room(executable: jax.stages.Compiled) -> bool:
     """Tells whether there is memory for a run of an executable, as far as this can be known."""
     sizes = executable.memory_analysis() if jax.default_backend() == "cpu" else None
-    if sizes is None:
-        return False
-    try:
-        np.empty(sizes.temp_size_in_bytes + sizes.output_size_in_bytes, np.int8)
-    except MemoryError:
-        return False
-    return True
+    return sizes is not None and bool(
+        place_of(sizes.temp_size_in_bytes + sizes.output_size_in_bytes)
+    )
 
 
-def settle(args: Operands) -> None:
+def settle(args: Operands, working_memory: int) -> None:
     """Has the memory of the run before freed, and gives freed memory back where the heap has grown.
 
     XLA's thread frees it after it has begun a run that waits for its results, or has waked a thread
     that does, which may take its core. The next run would begin with memory of its own, twice as
     much in all.
     """
-    jax.block_until_ready(args)
-    in_use = bytes_in_use()
+    if working_memory >= _WAITED_FOR:
+        jax.block_until_ready(args)
+    place, known = 0, _heap.places.get(working_memory, math.inf)
     for seconds in _LOOKS:
-        if in_use < _heap.in_use + _GROWTH:
+        place = place_of(working_memory)
+        if place < known + _GROWTH:
             break
         time.sleep(seconds)
-        in_use = bytes_in_use()
-    _heap.in_use = in_use
+    _heap.places[working_memory] = place
     if heap_end() - _heap.end >= _GROWTH:
         trim()
 

@@ -96,7 +96,7 @@ def fill_and_free(mebibytes):
 
 retained._set_malloc()
 sizes, guards = [], []
-settle = lambda: retained.settle(())
+settle = lambda: retained.settle((), 0)
 for give_back, mebibytes in ((int, 128), (retained.trim, 128), (settle, 128), (settle, 256)):
     guards.append(fill_and_free(mebibytes))
     before = resident()

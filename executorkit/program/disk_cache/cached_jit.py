@@ -75,8 +75,8 @@ class CachedJit:
         self._prefetched: dict[Hashable, Any] = {}
         #: The function of C++ that donating calls go to.
         self._in_c: Function | None = None
-        #: True if memory of the run before is to be freed before the next one.
-        self.settles = False
+        #: Working memory that is to be freed before the next run.
+        self.settles = 0
         self.run: Function = jitted if fingerprint is None else self._dispatch
 
     def clear(self) -> None:
@@ -155,7 +155,7 @@ class CachedJit:
         return executable or self._jitted
 
     def note(self, executable: jax.stages.Compiled) -> None:
-        self.settles = self.settles or settles(executable)
+        self.settles = max(self.settles, settles(executable))
 
     def executable(
         self, args: Operands, lowered: jax.stages.Lowered | None = None
