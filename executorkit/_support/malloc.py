@@ -44,7 +44,7 @@ def heap_end() -> int:
 
 def place_of(size: int) -> int:
     """Returns the address that ``malloc`` has for a block at present; 0 where that is not known, or
-    there is no memory."""
+    memory lacks for it."""
     malloc, free = _function("malloc"), _function("free")
     if malloc is None:
         return 0
