@@ -42,20 +42,17 @@ def heap_end() -> int:
     return sbrk(0) or 0
 
 
-def place_of(size: int) -> int:
-    """Returns the address that ``malloc`` has for a block at present; 0 where that is not known, or
-    memory lacks for it."""
-    malloc, free = _function("malloc"), _function("free")
-    if malloc is None:
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghij"]
+
+
+def bytes_in_use() -> int:
+    """Returns the bytes of the heap's blocks that are in use; 0 where that is not known."""
+    mallinfo = _function("mallinfo2")
+    if mallinfo is None:
         return 0
-    malloc.argtypes, malloc.restype, free.argtypes = (
-        [ctypes.c_size_t],
-        ctypes.c_void_p,
-        [ctypes.c_void_p],
-    )
-    block = malloc(size)
-    free(block)
-    return block or 0
+    mallinfo.restype = _Mallinfo
+    return mallinfo().h
 
 
 def _function(name: str) -> Any:

@@ -224,7 +224,7 @@ def test_each_device_holds_its_part_in_every_step(replicas):
         states = {str(i): s for i, s in enumerate(_states(module._updater))}
         assert sorted(_shares(states).values()) == [0.5] * 3 + [1] * 2
     (step,) = [f for f in core.pmapped.program.functions if f.traces]
-    assert (step.traces, step._jitted._cache_size()) == (1, 1)
+    assert (step.traces, step._dispatcher._in_c._cache_size()) == (1, 1)
 
 
 def test_the_state_of_optax_is_divided_by_name():
@@ -249,7 +249,7 @@ def test_the_state_of_optax_is_divided_by_name():
         assert specs[f"[0].{moment}['b_weight']"] == (None, "model")
         assert specs[f"[0].{moment}['c_weight']"] == ()
     (function,) = step._backend.functions
-    assert (function.traces, function._jitted._cache_size()) == (1, 1)
+    assert (function.traces, function._dispatcher._in_c._cache_size()) == (1, 1)
 
 
 def test_one_trace_of_forward_and_backward_on_their_own():

@@ -96,18 +96,13 @@ def fill_and_free(mebibytes):
 
 retained._set_malloc()
 sizes, guards = [], []
-settle = lambda: retained.settle((), 0)
+settle = lambda: retained.settle((), 1 << 28)
 for give_back, mebibytes in ((int, 128), (retained.trim, 128), (settle, 128), (settle, 256)):
     guards.append(fill_and_free(mebibytes))
     before = resident()
     give_back()
     sizes.append(before - resident())
-size = 128 << 20
-place = retained.place_of(size)
-held = np.ones(size >> 3)
-moved = retained.place_of(size) > place
-del held
-print(moved, retained.place_of(size) == place, retained.place_of(1 << 50), *sizes)
+print(*sizes)
 """
 
 
@@ -116,9 +111,8 @@ def test_freed_memory_is_given_back_where_the_heap_has_grown() -> None:
     env = {n: v for n, v in os.environ.items() if not n.startswith(("MALLOC_", "GLIBC_"))}
     command = [sys.executable, "-c", GROWTH]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    *places, retained, after_a_compilation, without_growth, with_growth = done.stdout.split()
-    assert places == ["True", "True", "0"]
-    assert int(retained) == 0
-    assert int(after_a_compilation) > 100
-    assert int(without_growth) == 0
-    assert int(with_growth) > 100
+    retained, after_a_compilation, without_growth, with_growth = map(int, done.stdout.split())
+    assert retained == 0
+    assert after_a_compilation > 100
+    assert without_growth == 0
+    assert with_growth > 100
