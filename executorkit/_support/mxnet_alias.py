@@ -18,6 +18,11 @@ _PACKAGE = __name__.partition(".")[0]
 #: Folder of a module ``mxnet``, for processes that start with this one's ``sys.path``.
 _SPAWNED = str(Path(__file__).with_name("spawned"))
 
+#: Modules that MXNet has at a second path, by this path below the package.
+_SECOND_PATHS = {
+    "ndarray.numpy": "numpy", "ndarray.numpy_extension": "numpy_extension",
+    "symbol.numpy": "numpy.symbolic", "symbol.numpy_extension": "numpy_extension",
+}  # fmt: skip
 #: Names that NumPy had when MXNet was current, and that libraries still read.
 _NUMPY_1 = {
     "float": float, "int": int, "object": object, "str": str, "complex": complex, "unicode": str,
@@ -33,9 +38,9 @@ _IMPORTED = ("multiprocessing.pool", "urllib.request")
 
 
 class AliasedModules(MetaPathFinder, Loader):
-    """The first finder of modules, for ``alias``, a second name of the package, and for all modules
-    below any second name: below ``mxnet`` after ``sys.modules["mxnet"] = executorkit``, too. The
-    finders of Python would load a second copy of each, whose classes are other classes."""
+    """The first finder of modules, for ``alias``, a second name of the package, for all modules
+    below any second name: below ``mxnet`` after ``sys.modules["mxnet"] = executorkit``, too; and
+    for second paths. The finders of Python would load a second copy, with classes of its own."""
 
     def __init__(self) -> None:
         self.alias: str | None = None
@@ -45,6 +50,8 @@ class AliasedModules(MetaPathFinder, Loader):
         original = None
         if fullname == self.alias:
             original = find_spec(_PACKAGE)
+        elif _original(name) != name and is_name_of_package(alias):
+            original = find_spec(f"{_PACKAGE}.{_original(name)}")
         elif name and alias != _PACKAGE and is_name_of_package(alias):
             original = PathFinder.find_spec(f"{_PACKAGE}.{name}", path)
         if original is None:
@@ -57,10 +64,16 @@ class AliasedModules(MetaPathFinder, Loader):
         # Python then returns the entry of sys.modules; it has set __spec__ of ``module`` alone.
         # With all modules below: importing vision.alexnet would replace the function of this name.
         alias = module.__name__
-        original = import_module(_PACKAGE + alias[len(alias.partition(".")[0]) :]).__name__
+        name = _original(alias.partition(".")[2])
+        original = import_module(f"{_PACKAGE}.{name}" if name else _PACKAGE).__name__
         for name, loaded in list(sys.modules.items()):
             if name == original or name.startswith(f"{original}."):
                 sys.modules[alias + name.removeprefix(original)] = loaded
+
+
+def _original(name: str) -> str:
+    first = ".".join(name.split(".")[:2])
+    return _SECOND_PATHS.get(first, first) + name[len(first) :]
 
 
 _finder = AliasedModules()

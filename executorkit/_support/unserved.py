@@ -21,10 +21,7 @@ _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
 ELSEWHERE = {
     "api": "the functions of mx.nd and mx.sym",
     "cython": "nothing: no extension has to be built",
-    **dict.fromkeys(("ndarray.numpy", "np_symbol"), "mx.np, or F.np in hybrid_forward"),
-    "ndarray.numpy_extension": "mx.npx, or F.npx in hybrid_forward",
-    "symbol.numpy": "mx.sym.np",
-    "symbol.numpy_extension": "mx.npx",
+    "np_symbol": "mx.sym.np",
     "rtc": _KERNELS,
     "th": _TORCH,
     "torch": _TORCH,

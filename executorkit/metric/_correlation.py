@@ -34,6 +34,11 @@ class PearsonCorrelation(DeviceMetric):
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 
+    def reset_micro(self) -> None:
+        """Forgets all pairs of a correlation over all pairs together."""
+        if self.average == "micro":
+            self._clear_tallies()
+
     def _measure(self) -> Measure:
         return _PEARSON if self.average == "macro" else _JOINING
 

@@ -76,6 +76,6 @@ _get_operator, __dir__ = _array_module(globals(), "op", NDArray)
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("np", "npx"):  # F.np and F.npx in hybrid_forward
+    if name in ("np", "npx", "numpy", "numpy_extension"):  # F.np and F.npx in hybrid_forward
         return getattr(_import_module(__name__.partition(".")[0]), name)
     return _get_operator(name)

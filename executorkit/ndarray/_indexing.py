@@ -22,7 +22,7 @@ from ..arrays.values import fit, to_device
 from ..calls.recording import check_unrecorded, is_recorded, modes
 from ..calls.resolved_calls import call_of
 from ..calls.ways import call
-from ..errors import ValueRangeError, explain
+from ..errors import ArgumentValueError, ShapeError, ValueRangeError, explain
 from ..program import small_jit
 
 Array = TypeVar("Array", bound=Handle)
@@ -47,13 +47,15 @@ class AdvancedIndex(NamedTuple):
     shape: Shape
 
 
-def parse_index(key: Any, shape: Shape, scalars: bool = False) -> BasicIndex | AdvancedIndex:
+def parse_index(
+    key: Any, shape: Shape, scalars: bool = False, ordered: bool = False
+) -> BasicIndex | AdvancedIndex:
     """Returns the part of an array of ``shape`` that an index selects. With ``scalars``, as in
     NumPy, integers alone select an element of shape (), and arrays of booleans are masks; True
     and False, of shape (), add a first axis of length 1 or 0.
 
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError for
-    an entry that cannot be an index.
+    an entry that cannot be an index, and with ``ordered`` for a range that ends before it starts.
     """
     if not shape and isinstance(key, slice) and key == slice(None):
         key = ()
@@ -68,7 +70,7 @@ def parse_index(key: Any, shape: Shape, scalars: bool = False) -> BasicIndex | A
     entries = _expand(entries, shape)
     if any(isinstance(e, np.ndarray) for e in entries):
         return _advanced(entries, shape)
-    return _basic(entries, shape, scalars)
+    return _basic(entries, shape, scalars, ordered)
 
 
 class _Mask(NamedTuple):
@@ -160,7 +162,7 @@ def _in_bounds(lowest: int, highest: int, axis: int, length: int) -> None:
             raise ValueRangeError("NDArray", problem)
 
 
-def _basic(entries: list[Any], shape: Shape, scalars: bool) -> BasicIndex:
+def _basic(entries: list[Any], shape: Shape, scalars: bool, ordered: bool) -> BasicIndex:
     starts, lengths, steps, result = [], [], [], []
     for e, axis, length in _axes(entries, shape):
         if e is None:
@@ -172,6 +174,9 @@ def _basic(entries: list[Any], shape: Shape, scalars: bool) -> BasicIndex:
         else:
             start, stop, step = e.indices(length)
             count = len(range(start, stop, step))
+            if ordered and (stop - start) * step < 0:
+                problem = f"range {start}:{stop}:{step} of axis {axis} ends before it starts"
+                raise ArgumentValueError("NDArray", problem)
             result.append(count)
         starts.append(start)
         lengths.append(count)
@@ -211,14 +216,19 @@ def read_part(array: Array, key: Any) -> Array:
     rows = _rows(array, key)
     if rows is not None:
         return rows
-    part = parse_index(key, array.shape, array.has_scalars)
+    ordered = isinstance(key, slice) and key.step in (None, 1)
+    part = parse_index(key, array.shape, array.has_scalars, ordered)
+    lengths = part.lengths if isinstance(part, BasicIndex) else part.shape
+    if 0 in lengths[1:] and not array.has_scalars and 0 not in array.shape:
+        problem = f"an index of an array of shape {array.shape} selects nothing of an axis"
+        raise ShapeError("NDArray", problem, hint="mx.np, whose arrays may be empty")
     if modes.recording and is_recorded(array):
         return _recorded_part(array, part)
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)
         value = _gather(array.value, arrays, layout)
         return array.from_jax(value, array.context, shared=False)
-    if not math.prod(part.lengths):
+    if not math.prod(lengths):
         empty = np.zeros(part.shape, array.storage.dtype)
         return array.from_jax(to_device(empty, array.context.device), array.context)
     offset = contiguous_offset(part, array.shape)
@@ -303,7 +313,7 @@ def write_part(array: Handle, key: Any, value: Any) -> None:
     if _is_whole(key) and shape:
         array.assign(*fit(value, shape, dtype, device, "assignment to NDArray"))
         return
-    part = parse_index(key, shape, array.has_scalars)
+    part = parse_index(key, shape, array.has_scalars, ordered=True)
     new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)

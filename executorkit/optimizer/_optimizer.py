@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from operator import attrgetter
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -54,8 +55,8 @@ class _Registry:
     """``Optimizer.opt_registry``: all registered classes."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, type[Any]]:
-        for module in ("_accumulating", "_adaptive", "_layerwise", "_noisy_descent", "contrib"):
-            import_module(f"{__package__}.{module}")
+        for module in iter_modules(sys.modules[__package__].__path__):
+            import_module(f"{__package__}.{module.name}")
         return _classes
 
 

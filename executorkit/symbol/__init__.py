@@ -54,6 +54,8 @@ _get_operator, __dir__ = symbol_module(globals(), "op")
 
 def __getattr__(name: str) -> Any:
     package = __name__.partition(".")[0]
-    if name == "np":
+    if name in ("np", "numpy"):
         return import_module(f"{package}.numpy.symbolic")
-    return import_module(f"{package}.numpy_extension") if name == "npx" else _get_operator(name)
+    if name in ("npx", "numpy_extension"):
+        return import_module(f"{package}.numpy_extension")
+    return _get_operator(name)

@@ -284,6 +284,19 @@ def _predict(symbol: Any, arguments: Any, states: Any, data: Any) -> Any:
     return executor.forward()[0].asnumpy()
 
 
+@pytest.mark.parametrize(("dtype", "lengths"), [("float16", (4, 318, 136)), ("bfloat16", (2, 15, 438))])
+def test_the_lists_have_mxnets_import_path(dtype, lengths):
+    prefix = "FP16" if dtype == "float16" else "BF16"
+    module = getattr(amp.lists, f"symbol_{prefix.lower()}")
+    names = (f"{prefix}_FUNCS", f"{prefix}_FP32_FUNCS", "FP32_FUNCS")
+    assert tuple(len(getattr(module, name)) for name in names) == lengths
+    assert ("Activation", "act_type", ["softrelu"]) in module.CONDITIONAL_FP32_FUNCS
+    assert "SoftmaxOutput" in module.LOSS_OUTPUT_FUNCTIONS
+    assert "_Plus" in module.WIDEST_TYPE_CASTS
+    assert hasattr(module, "BF16_USE_FP32_PARAMS") == (dtype == "bfloat16")
+
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_operators_of_the_lists_are_here_or_have_a_reason(dtype):
     names = [n for names in _lists(dtype) for n in names]

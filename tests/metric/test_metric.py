@@ -244,7 +244,7 @@ def test_float64_predictions_keep_their_precision():
     assert metric.get()[1] == pytest.approx(1e-12, rel=1e-3)
 
 
-@pytest.mark.parametrize("reset", ["reset", "reset_local"])
+@pytest.mark.parametrize("reset", ["reset", "reset_local", "reset_micro"])
 def test_micro_correlation_is_that_of_all_elements(reset):
     pairs = [_pair("pearsonr", n, seed=n) for n in (5, 9, 1, 7)]
 

@@ -135,6 +135,15 @@ assert type(mx.optimizer.create("lamb")) is LAMB is not mx.optimizer.LAMB"""
     assert "'lamb' was executorkit.optimizer._layerwise.LAMB, is now __main__" in process.stderr
 
 
+def test_the_registry_has_the_classes_of_every_module_of_the_package() -> None:
+    lines = """import sys, executorkit as mx
+registry = mx.optimizer.Optimizer.opt_registry
+assert {"sgd", "adam", "ftrl", "lamb", "groupadagrad"} <= registry.keys()
+assert "optax" not in sys.modules"""
+    process = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+
+
 def test_half_precision_without_a_master_is_warned_of() -> None:
     weight = mx.nd.ones((2,), dtype="float16")
     with pytest.warns(UserWarning, match="multi_precision=True"):

@@ -101,6 +101,28 @@ def test_forms_of_imports() -> None:
 
 
 @pytest.mark.usefixtures("aliased")
+@pytest.mark.parametrize("package", ["executorkit", "mxnet"])
+def test_modules_of_numpy_below_arrays_and_symbols(package: str) -> None:
+    names: dict[str, Any] = {}
+    exec(
+        f"""
+import {package}.ndarray.numpy.random as draws, {package}.ndarray.numpy as np
+import {package}.symbol.numpy as symbols
+from {package}.ndarray import numpy_extension as npx
+from {package}.symbol.numpy_extension import softmax""",
+        names,
+    )
+    assert names["np"] is mx.nd.numpy is mx.nd.np is mx.np
+    assert names["draws"] is mx.np.random
+    assert names["symbols"] is mx.sym.numpy is mx.sym.np
+    assert names["npx"] is mx.nd.numpy_extension is mx.sym.numpy_extension is mx.npx
+    assert names["softmax"] is mx.npx.softmax
+    assert mx.np.__spec__.name == "executorkit.numpy"
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"{package}.ndarray.numpy.nothing")
+
+
+@pytest.mark.usefixtures("aliased")
 def test_the_tools_of_importlib() -> None:
     assert "mxnet" not in sys.modules  # which libraries ask for
     spec = importlib.util.find_spec("mxnet")

@@ -12,7 +12,7 @@ program. ``convert_symbol``, ``convert_model`` and ``convert_hybrid_block`` conv
 for inference.
 """
 
-from . import amp as amp
+from . import amp as amp, lists as lists
 from ._casting import init as init
 from ._conversion import (
     convert_hybrid_block as convert_hybrid_block,
