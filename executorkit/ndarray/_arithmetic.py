@@ -1,7 +1,7 @@
 """Arithmetic and comparison of arrays and numbers, broadcasting: ``mx.nd.add``, ``maximum``, ...
 
-As in MXNet: a number is converted to the array's dtype first, two arrays need one dtype, integer
-division truncates, comparisons give 0 and 1 in the dtype of the arrays.
+As in MXNet: a number is converted to the array's dtype first (bool and a number to int64), two
+arrays need one dtype, integer division truncates, comparisons give 0 and 1 in the arrays' dtype.
 """
 
 import operator
@@ -80,6 +80,8 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
         number = _number(name, number)
     if is_floating(array.storage.dtype):
         return run(_of_scalar(scalar), type(array), (array,), (float(number),), out)
+    if out is None and array.storage.dtype == bool:
+        array = _run("Cast", None, array, dtype="int64")
     return _run(scalar, out, array, scalar=number)
 
 

@@ -463,7 +463,7 @@ class NDArray(Viewed, Handle):
     __lt__, __le__ = _operator("lesser"), _operator("lesser_equal")
 
     def __neg__(self) -> Self:
-        return call("negative", self)
+        return call("negative", self * 1 if self.storage.dtype == bool else self)
 
     def __abs__(self) -> Self:
         return call("abs", self)

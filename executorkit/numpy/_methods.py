@@ -95,9 +95,6 @@ class NumpyMethods:
     __hash__ = object.__hash__
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
 
-    def __neg__(self) -> Self:
-        return UFUNCS["negative"](self)
-
     def __abs__(self) -> Self:
         return UFUNCS["abs"](self)
 

@@ -178,6 +178,9 @@ class ndarray(NumpyMethods, NDArray):  # noqa: N801 - NumPy's name
     def __imatmul__(self, other: Any) -> Self:
         return functions.matmul(self, other, self)
 
+    def __neg__(self) -> Self:
+        return UFUNCS["negative"](self * 1 if self.dtype == bool else self)
+
     def __invert__(self) -> Self:
         return UFUNCS["invert"](self)
 

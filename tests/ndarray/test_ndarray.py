@@ -263,3 +263,20 @@ def test_broadcast_like_adds_leading_axes():
     assert x.grad.asnumpy().tolist() == [2, 2, 2]
     with pytest.raises(ValueError, match="broadcast"):
         nd.ones((2,)).broadcast_like(nd.zeros((2, 3)))
+
+
+def test_booleans_and_numbers_give_int64():
+    x = mx.nd.array([1, 0], dtype="bool")
+    results = {
+        (-1, 0): -x,
+        (2, 1): x + 1.5,
+        (0, 1): 1.5 - x,
+        (0, 0): x == 2,
+        (1, 1): 2 > x,
+        (1, 0): x % 2,
+        (2, 2): mx.nd.maximum(x, 2.5),
+    }
+    for expected, result in results.items():
+        assert (result.dtype, tuple(result.asnumpy())) == (np.int64, expected)
+    mask = mx.np.array([2.0, 1.0]) > 1
+    assert ((-mask).dtype, (-mask).tolist()) == (np.int64, [-1, 0])
