@@ -41,13 +41,11 @@ from ._indexing import read_part, write_part
 
 
 def element_type(dtype: DType, default: Any = np.float32) -> np.dtype:
-    """Returns the element type that a ``dtype`` argument names; TypeError for an unknown one."""
+    """Returns the element type that a ``dtype`` argument names; DTypeError (a TypeError) for an
+    unknown one."""
     if dtype is None:
         return np.dtype(default)
-    try:
-        return jax.numpy.dtype(dtype_name(numpy_dtype_name(dtype)))
-    except MXNetError as error:
-        raise TypeError(*error.args) from None
+    return jax.numpy.dtype(dtype_name(numpy_dtype_name(dtype)))
 
 
 _Array = TypeVar("_Array", bound="NDArray")

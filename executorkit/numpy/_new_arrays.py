@@ -103,7 +103,7 @@ def arange(
 ) -> ndarray:
     """Returns start, start + step, ... before stop; from 0 to ``start`` without a stop."""
     first, end = (0.0, start) if stop is None else (start, stop)
-    step = float(step or 1)
+    step = 1.0 if step is None else float(step)
     return _on_host(np.arange(float(first), float(end), step), dtype, ctx)
 
 
@@ -137,6 +137,8 @@ def eye(
     N: int, M: int | None = None, k: int = 0, dtype: Any = np.float32, **kwargs: Any
 ) -> ndarray:
     """Returns a matrix (N, M) with ones on diagonal ``k``; M is N by default."""
+    if N < 0 or (M or 0) < 0:
+        raise ShapeError("np.eye", f"a matrix of {N} rows and {M} columns", hint="0 or more")
     return _on_host(np.eye(N, M, k), dtype, kwargs.pop("ctx", None))
 
 

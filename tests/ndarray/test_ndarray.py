@@ -280,3 +280,19 @@ def test_booleans_and_numbers_give_int64():
         assert (result.dtype, tuple(result.asnumpy())) == (np.int64, expected)
     mask = mx.np.array([2.0, 1.0]) > 1
     assert ((-mask).dtype, (-mask).tolist()) == (np.int64, [-1, 0])
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: mx.np.ones((2,), dtype="complex64"), MXNetError),
+        (lambda: mx.nd.zeros((2,), dtype="complex64"), MXNetError),
+        (lambda: mx.nd.ones((2,), dtype="nothing"), TypeError),
+        (lambda: mx.np.eye(-1), MXNetError),
+        (lambda: mx.np.eye(2, -1), MXNetError),
+        (lambda: mx.np.arange(0, 1, 0), ZeroDivisionError),
+    ],
+)
+def test_wrong_arguments_of_new_arrays_are_the_errors_of_mxnet(call, error):
+    with pytest.raises(error):
+        call()
