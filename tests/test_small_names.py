@@ -203,3 +203,7 @@ def test_import_paths_are_no_packages() -> None:
     assert "SGD" in shown.__all__
     with pytest.raises(AttributeError, match="no attribute '__path__'"):
         _ = shown.__path__
+
+
+def test_the_global_norm_is_a_scalar_of_numpy() -> None:
+    assert type(mx.gluon.utils.clip_global_norm([mx.nd.ones((4,))], 1.0)) is np.float32

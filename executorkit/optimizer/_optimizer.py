@@ -55,7 +55,7 @@ class _Registry:
     """``Optimizer.opt_registry``: all registered classes."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, type[Any]]:
-        for module in iter_modules(sys.modules[__package__].__path__):
+        for module in iter_modules(sys.modules[str(__package__)].__path__):
             import_module(f"{__package__}.{module.name}")
         return _classes
 

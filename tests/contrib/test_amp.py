@@ -284,7 +284,9 @@ def _predict(symbol: Any, arguments: Any, states: Any, data: Any) -> Any:
     return executor.forward()[0].asnumpy()
 
 
-@pytest.mark.parametrize(("dtype", "lengths"), [("float16", (4, 318, 136)), ("bfloat16", (2, 15, 438))])
+@pytest.mark.parametrize(
+    ("dtype", "lengths"), [("float16", (4, 318, 136)), ("bfloat16", (2, 15, 438))]
+)
 def test_the_lists_have_mxnets_import_path(dtype, lengths):
     prefix = "FP16" if dtype == "float16" else "BF16"
     module = getattr(amp.lists, f"symbol_{prefix.lower()}")
@@ -294,7 +296,6 @@ def test_the_lists_have_mxnets_import_path(dtype, lengths):
     assert "SoftmaxOutput" in module.LOSS_OUTPUT_FUNCTIONS
     assert "_Plus" in module.WIDEST_TYPE_CASTS
     assert hasattr(module, "BF16_USE_FP32_PARAMS") == (dtype == "bfloat16")
-
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
