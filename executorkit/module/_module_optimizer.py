@@ -190,8 +190,13 @@ class ModuleOptimizer:
 
 
 def _row_sparse_weights(symbol: Symbol) -> set[str]:
-    nodes = [n for n in topological_order(symbol.heads) if n.inputs]
-    return {n.inputs[1][0].name for n in nodes if n.attrs.get("sparse_grad") in ("True", "1")}
+    sparse, dense = set[str](), set[str]()
+    for node in topological_order(symbol.heads):
+        always = node.op is not None and node.op.name == "_contrib_SparseEmbedding"
+        by_rows = always or node.attrs.get("sparse_grad") in ("True", "1")
+        for place, (source, _) in enumerate(node.inputs):
+            (sparse if by_rows and place == 1 else dense).add(source.name)
+    return sparse - dense
 
 
 def _make_optimizer(
