@@ -7,6 +7,9 @@ from ._trace_plan import serves_any_sizes
 
 #: Number of traces that came once; from there on a new one runs call by call.
 _MAX_SINGLE = 8
+#: Maximum number of calls of a trace that came once and runs as one program. JAX traces a call in
+#: up to 0.5 ms, which a recurrence that becomes a loop does not pay.
+_MAX_CALLS = 1500
 #: Maximum number of traces that are remembered; the oldest is forgotten first.
 _MAX_TRACES = 512
 
@@ -16,7 +19,8 @@ class TraceHistory:
 
     A static network, or one of a few lengths, runs as one program from the first step on. Traces
     that keep changing (trees, episodes) run as programs eight times, then call by call until they
-    recur. The training counts, not the process: a repeated training runs the same programs.
+    recur; so do, at first, traces of very many calls. The training counts, not the process: a
+    repeated training runs the same programs.
     """
 
     __slots__ = ("_counts", "_n_single")
@@ -35,4 +39,5 @@ class TraceHistory:
                 self._counts.pop(next(iter(self._counts)))
             self._n_single += 1
         self._counts[trace] = min(count, 2)
-        return count > 1 or self._n_single <= _MAX_SINGLE or serves_any_sizes(trace)
+        is_small = self._n_single <= _MAX_SINGLE and len(trace.calls) <= _MAX_CALLS
+        return count > 1 or is_small or serves_any_sizes(trace)

@@ -220,6 +220,20 @@ def test_ever_new_graphs_run_call_by_call_from_the_ninth_on():
     )
 
 
+def test_graphs_of_very_many_calls_run_call_by_call_once():
+    x = nd.array([1.0001, 0.9999])
+    x.attach_grad()
+    autograd.explain()
+    for _ in range(2):
+        with autograd.record():
+            y = _chain(x, 1501)
+        y.backward()
+        expected = 1502 * np.array([1.0001, 0.9999]) ** 1501
+        np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-3)
+    kinds = [run.kind for run in autograd.explain()]
+    assert kinds == ["call by call", "forward and backward"]
+
+
 def test_ever_new_graphs_of_one_training_may_begin_with_any_variable():
     variables = [nd.array([0.5 + 0.1 * k]) for k in range(4)]
     for x in variables:
