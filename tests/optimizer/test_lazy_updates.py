@@ -54,17 +54,17 @@ def module_weights(table: mx.sym.Symbol, name: str, options: dict[str, Any], kvs
 @pytest.mark.parametrize("kvstore", ["local", None])
 @pytest.mark.parametrize(("name", "options", "expected"), CASES)
 def test_a_module_updates_the_rows_of_an_embedding_that_occurred(name, options, expected, kvstore):
-    data, sizes = mx.sym.var("data"), {"input_dim": 4, "output_dim": 1}
-    table = mx.sym.Embedding(data, **sizes, sparse_grad=True, name="table")
+    data = mx.sym.var("data")
+    table = mx.sym.Embedding(data, input_dim=4, output_dim=1, sparse_grad=True, name="table")
     if kvstore is None:
-        table = mx.sym.contrib.SparseEmbedding(data, **sizes, name="table")
+        table = mx.sym.contrib.SparseEmbedding(data, input_dim=4, output_dim=1, name="table")
     weights = module_weights(table, name, options, kvstore)
     np.testing.assert_allclose(weights, expected, atol=1e-6)
 
 
 def test_a_table_that_another_operator_reads_has_a_dense_gradient():
     data, table = mx.sym.var("data"), mx.sym.var("table_weight")
-    sizes = {"input_dim": 4, "output_dim": 1}
-    rows = mx.sym.Embedding(data, table, **sizes, sparse_grad=True)
-    weights = module_weights(rows + 0 * mx.sym.Embedding(data, table, **sizes), *CASES[0][:2])
+    rows = mx.sym.Embedding(data, table, input_dim=4, output_dim=1, sparse_grad=True)
+    others = mx.sym.Embedding(data, table, input_dim=4, output_dim=1)
+    weights = module_weights(rows + 0 * others, *CASES[0][:2])
     np.testing.assert_allclose(weights, CASES[2][2], atol=1e-6)
