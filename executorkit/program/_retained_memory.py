@@ -20,6 +20,7 @@ import math
 import os
 import time
 from functools import lru_cache
+from operator import methodcaller
 
 import jax
 import numpy as np
@@ -149,7 +150,7 @@ def settle(args: Operands, working_memory: int) -> None:
 
 
 def _is_ready(x: object) -> bool:
-    return not isinstance(x, jax.Array) or x.is_ready()
+    return not isinstance(x, jax.Array) or methodcaller("is_ready")(x)
 
 
 def count_new_sizes() -> None:
