@@ -10,7 +10,7 @@ import pytest
 import executorkit as mx
 from executorkit.errors import InputTypeError
 from executorkit.kvstore import KVStoreBase, KVStoreError
-from executorkit.kvstore._sums import _sum_parts
+from executorkit.kvstore._key_value_table import _sum_parts
 from executorkit.parallel import ReplicatedArray, traffic
 from tests._tools.training_tools import compare, names
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from .._support.unserved import attribute_getter as _attribute_getter
 from ..model import LogValidationMetricsCallback as LogValidationMetricsCallback
 from ._logging_and_saving import (
+    ProgressBar as ProgressBar,
     Speedometer as Speedometer,
     do_checkpoint as do_checkpoint,
     log_train_metric as log_train_metric,
     module_checkpoint as module_checkpoint,
 )
-from ._progress_bar import ProgressBar as ProgressBar
 
 if not TYPE_CHECKING:
     __getattr__ = _attribute_getter(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._support.keyword_arguments import CheckedKeywords
+from ..display import ProgressLine
 from ..model import save_checkpoint
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -118,3 +119,27 @@ def do_checkpoint(prefix: str | os.PathLike[str], period: int = 1) -> Callable[.
             save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
 
     return checkpoint
+
+
+class ProgressBar:
+    """A batch callback that shows the progress of an epoch, its speed and the time left.
+
+    ``total`` is the number of batches in an epoch; a notebook's bar counts batches beyond it.
+    ``length`` is the width in characters, of the bar in the log, or of the whole line with tqdm. In
+    a notebook the bar is static HTML, renewed in place; in a terminal it is tqdm's (``pip install
+    executorkit[progress]``), otherwise MXNet's line in the log, at level INFO.
+    """
+
+    def __init__(self, total: int, length: int = 80) -> None:
+        self.bar_len = length
+        self.total = total
+        self._line = ProgressLine()
+        self._epoch: Any = None
+        self._last_batch = -1
+
+    def __call__(self, param: Any) -> None:
+        if param.epoch != self._epoch or param.nbatch < self._last_batch:
+            self._epoch = param.epoch
+            self._line.begin(f"Epoch[{param.epoch}]", self.total, self.bar_len)
+        self._last_batch = param.nbatch
+        self._line.count(param.nbatch)

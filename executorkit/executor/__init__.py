@@ -15,13 +15,15 @@ from ._backward import (
     heads_in_order as heads_in_order,
     needs_head_gradients as needs_head_gradients,
 )
-from ._batch_loading import (
+from ._bind import bind as bind, simple_bind as simple_bind
+from ._buffers import (
+    Buffers as Buffers,
+    lazy_zeros as lazy_zeros,
     load_arrays as load_arrays,
     load_data as load_data,
     load_label as load_label,
+    read_buffers as read_buffers,
 )
-from ._bind import bind as bind, simple_bind as simple_bind
-from ._buffers import Buffers as Buffers, lazy_zeros as lazy_zeros, read_buffers as read_buffers
 from ._cached_op import CachedOp as CachedOp  # attaches itself to mx.nd, too
 from ._executor import Executor as Executor
 from ._executor_view import (

@@ -1,8 +1,8 @@
-"""The buffers of an executor, in the order of its graph, and new contents for them."""
+"""The buffers of an executor, in the order of its graph, and contents for them."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
 from ..arrays.values import to_device
 from ..context import Context
+from ..errors import BatchError
 from ..ndarray import NDArray
 
 
@@ -41,3 +42,26 @@ def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArr
 def aval(array: NDArray) -> jax.ShapeDtypeStruct:
     sharding = jax.sharding.SingleDeviceSharding(array.context.device)
     return jax.ShapeDtypeStruct(array.shape, array.storage.dtype, sharding=sharding)
+
+
+def load_arrays(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
+    """Copies each array into its target: an array, or a list of pairs (rows, array)."""
+    for source, target in zip(data, targets, strict=False):
+        if isinstance(target, NDArray):
+            source.copyto(target)
+            continue
+        rows = target[-1][0].stop
+        if source.shape[0] != rows:
+            raise BatchError("batch", f"{source.shape[0]} rows, expected {rows}")
+        for part, array in target:
+            source[part].copyto(array)
+
+
+def load_data(batch: Any, targets: Sequence[Any]) -> None:
+    """Copies the data of a batch, as :func:`load_arrays`."""
+    load_arrays(batch.data, targets)
+
+
+def load_label(batch: Any, targets: Sequence[Any]) -> None:
+    """Copies the labels of a batch, as :func:`load_arrays`."""
+    load_arrays(batch.label, targets)

@@ -240,7 +240,12 @@ class PendingStep(UpdatableStep):
 
             def defer() -> None:
                 self.state = state
-                self._defer_gradients(() if written else indices)
+                runnable = self.runnable
+                if not runnable.is_registered:
+                    runnable.register()
+                defer_all(runnable.buffers.grads, self)
+                for n in () if written else indices:
+                    runnable.aux_arrays[n].defer(self)
 
             complete(defer)
             if at_once:
@@ -249,14 +254,6 @@ class PendingStep(UpdatableStep):
     def _states_written(self, indices: Sequence[int]) -> bool:
         arrays, values = self.runnable.aux_arrays, self.aux
         return any(arrays[n].value is not values[n] for n in indices)
-
-    def _defer_gradients(self, state_indices: Sequence[int]) -> None:
-        runnable = self.runnable
-        if not runnable.is_registered:
-            runnable.register()
-        defer_all(runnable.buffers.grads, self)
-        for n in state_indices:
-            runnable.aux_arrays[n].defer(self)
 
     def _compute_at_once(self, state: Backward, previous: Sequence[Any]) -> None:
         try:

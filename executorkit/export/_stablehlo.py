@@ -115,7 +115,11 @@ def _exported(network: InferenceNetwork, batch: BatchSize, platforms: tuple[str,
 
     stored = {n: _stored(array) for n, array in network.parameters.items()}
     specs = {n: jax.ShapeDtypeStruct(x.shape, x.dtype) for n, x in stored.items()}
-    inputs = _input_specs(network, batch)
+    size = jax_export.symbolic_shape("batch")[0] if batch == "free" else batch
+    inputs = {
+        name: jax.ShapeDtypeStruct(shape, jnp.dtype(network.dtypes[name]))
+        for name, shape in network.sizes(size).items()
+    }
     try:
         return jax_export.export(jax.jit(program), platforms=platforms)(specs, inputs)
     except Exception as error:
@@ -128,14 +132,6 @@ def _exported(network: InferenceNetwork, batch: BatchSize, platforms: tuple[str,
             because=f"{type(error).__name__}: {reason}",
             hint="a fixed batch size" if free else None,
         ) from error
-
-
-def _input_specs(network: InferenceNetwork, batch: BatchSize) -> dict[str, jax.ShapeDtypeStruct]:
-    size = jax_export.symbolic_shape("batch")[0] if batch == "free" else batch
-    return {
-        name: jax.ShapeDtypeStruct(shape, jnp.dtype(network.dtypes[name]))
-        for name, shape in network.sizes(size).items()
-    }
 
 
 def _stored(array: np.ndarray) -> np.ndarray:

@@ -60,7 +60,8 @@ class SymbolBlock(HybridBlock):
             if name not in inputs_by_name:
                 options = {"grad_req": "null"} if name in states else {}
                 self._params.get(name, allow_deferred_init=True, dtype=types[name], **options)
-        length = _common_length(list(self._params.keys()))
+        columns = zip(*list(self._params.keys()), strict=False)
+        length = sum(1 for _ in itertools.takewhile(lambda column: len({*column}) == 1, columns))
         self._reg_params = {name[length:]: p for name, p in self._params.items()}
 
     @staticmethod
@@ -132,11 +133,6 @@ class SymbolBlock(HybridBlock):
     def reset_ctx(self, ctx: Contexts) -> None:
         """Moves the parameters to a context or to several."""
         self.collect_params().reset_ctx(ctx)
-
-
-def _common_length(names: Sequence[str]) -> int:
-    columns = zip(*names, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda column: len({*column}) == 1, columns))
 
 
 def _types(output: Symbol) -> Attrs:

@@ -223,7 +223,12 @@ class ImageDetIter(ImageIter):
             image = np.ascontiguousarray(pixels[:, :, ::-1].astype(np.uint8))
             _frame(cv2, image, objects, color, thickness, id2labels)
             if waitKey is not None:
-                _show(cv2, image, window_name, waitKey)
+                try:
+                    cv2.imshow(window_name, image)
+                    cv2.waitKey(waitKey)
+                except cv2.error as error:
+                    problem = f"this OpenCV shows no windows: {error}"
+                    raise NotSupportedError("draw_next", problem, hint="waitKey=None") from None
             yield image
 
 
@@ -247,12 +252,3 @@ def _frame(
             text, font = names[int(number)], cv2.FONT_HERSHEY_SIMPLEX
             place = corner[0] + 5, corner[1] + cv2.getTextSize(text, font, 0.5, 2)[0][1] + 5
             cv2.putText(image, text, place, font, 0.5, (255, 255, 255), 2)
-
-
-def _show(cv2: Any, image: np.ndarray, window: str, milliseconds: int) -> None:
-    try:
-        cv2.imshow(window, image)
-        cv2.waitKey(milliseconds)
-    except cv2.error as error:
-        problem = f"this OpenCV shows no windows: {error}"
-        raise NotSupportedError("draw_next", problem, hint="waitKey=None") from None

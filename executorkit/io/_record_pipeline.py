@@ -138,7 +138,11 @@ class RecordPipeline:
                 if batch.cancelled:
                     return
                 random.seed(self._seed * _EXAMPLES_PER_SEED + batch.plan.first + position)
-                self._decode_example(batch, position, random)
+                offset = batch.plan.offsets[position]
+                record, where = self._files.read(offset), self._files.name(offset)
+                label = batch.label[position : position + 1].reshape(self._decoder.label_shape)
+                index = self._decoder.decode(record, where, random, batch.data[position], label)
+                batch.index[position] = index
                 position += 1
         except BaseException as error:  # raised where the batch is taken
             batch.errors[position] = error
@@ -156,10 +160,3 @@ class RecordPipeline:
             batch.result.set_result(self._finish(batch))
         except BaseException as error:
             batch.result.set_exception(error)
-
-    def _decode_example(self, batch: HostBatch, position: int, random: Random) -> None:
-        offset = batch.plan.offsets[position]
-        record, where = self._files.read(offset), self._files.name(offset)
-        label = batch.label[position : position + 1].reshape(self._decoder.label_shape)
-        index = self._decoder.decode(record, where, random, batch.data[position], label)
-        batch.index[position] = index

@@ -1,19 +1,22 @@
 """The arrays of a store by key: as arguments, added, pushed sums to, and pulled."""
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from ..arrays.values import fit
 from ..context import Context
 from ..errors import InputTypeError, KVStoreError, ShapeError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..parallel import PerDevice, ReplicatedArray, all_reduce, first_of_job, sum_arrays_over_job
-from ._sums import quantize_two_bit, sum_each, sum_on, sum_over_devices, write_to_devices
+from ..program import small_jit
 
 Key = int | str
 ArraysByKey = dict[Key, PerDevice]
@@ -127,7 +130,7 @@ class KeyValueTable:
     def pull(self, outs: ArraysByKey, where: str) -> None:
         self._check(outs, where)
         for key, targets in outs.items():
-            write_to_devices(self._entries[key].array, targets)
+            _write_to_devices(self._entries[key].array, targets)
 
     def reduce_in_place(
         self, values: ArraysByKey, outs: ArraysByKey, where: str
@@ -178,23 +181,23 @@ class KeyValueTable:
                 parts = [a.value for a in arrays]
                 lists.setdefault(entry.array.context, {})[key] = parts
         for context, by_key in lists.items():
-            sums.update(zip(by_key, sum_each([*by_key.values()], context), strict=True))
+            sums.update(zip(by_key, _sum_each([*by_key.values()], context), strict=True))
         return sums
 
     def _sum(self, entry: StoredArray, arrays: PerDevice) -> jax.Array:
         context = entry.array.context
         if self.threshold is None:
-            return sum_over_devices(arrays, context)
+            return _sum_over_devices(arrays, context)
         if self.dist:
-            return self._compressed(entry, 0, sum_over_devices(arrays, context))
-        return sum_on([self._compressed(entry, i, a.value) for i, a in enumerate(arrays)], context)
+            return self._compressed(entry, 0, _sum_over_devices(arrays, context))
+        return _sum_on([self._compressed(entry, i, a.value) for i, a in enumerate(arrays)], context)
 
     @in_x64
     def _compressed(self, entry: StoredArray, number: int, value: jax.Array) -> jax.Array:
         residual = entry.residuals.get(number)
         residual = jnp.zeros_like(value) if residual is None else residual
         threshold = jnp.float32(self.threshold)
-        sent, entry.residuals[number] = quantize_two_bit(value, residual, threshold)
+        sent, entry.residuals[number] = _quantize_two_bit(value, residual, threshold)
         return sent
 
     def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:
@@ -225,3 +228,66 @@ class KeyValueTable:
 
 def _takes_lists(updater: Callable[..., Any]) -> bool:
     return isinstance(updater, Updater) and type(updater).__call__ is Updater.__call__
+
+
+def _sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
+    if isinstance(arrays, ReplicatedArray):
+        return _sum_parts(tuple(arrays.replicas.gather(arrays.value, context.device)), arrays.shape)
+    return _sum_on([a.value for a in arrays], context)
+
+
+def _sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
+    moved = in_x64(jax.device_put)(list(parts), context.device)
+    return _sum_parts(tuple(moved), parts[0].shape)
+
+
+def _sum_each(lists: Sequence[Sequence[jax.Array]], context: Context) -> list[jax.Array]:
+    if len(lists) == 1:
+        return [_sum_on(lists[0], context)]
+    moved = in_x64(jax.device_put)([list(parts) for parts in lists], context.device)
+    shapes = tuple(parts[0].shape for parts in lists)
+    return list(_sum_lists(tuple(map(tuple, moved)), shapes))
+
+
+@small_jit(static_argnums=1)
+def _sum_lists(
+    lists: tuple[tuple[jax.Array, ...], ...], shapes: tuple[tuple[int, ...], ...]
+) -> tuple[jax.Array, ...]:
+    return tuple(map(_sum, lists, shapes))
+
+
+@small_jit(static_argnums=1)
+def _sum_parts(parts: tuple[jax.Array, ...], shape: tuple[int, ...]) -> jax.Array:
+    return _sum(parts, shape)
+
+
+def _sum(parts: Sequence[jax.Array], shape: tuple[int, ...]) -> jax.Array:
+    return reduce(operator.add, (p.reshape(shape).astype(parts[0].dtype) for p in parts))
+
+
+def _write_to_devices(array: NDArray, targets: PerDevice) -> None:
+    if not isinstance(targets, ReplicatedArray):
+        for target in targets:
+            if target is not array:
+                array.copyto(target)
+        return
+    replicas, dtype = targets.replicas, targets.dtype
+    value = fit(array, targets.shape, dtype, replicas.home, "pull").value
+    targets.assign(replicas.broadcast(value))
+
+
+@small_jit
+def _quantize_two_bit(
+    gradient: jax.Array, residual: jax.Array, threshold: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Rounds a gradient to -threshold, 0 or threshold; also returns the remainder for the next one.
+
+    The result is threshold where residual + gradient >= threshold, -threshold where it is at most
+    -threshold, else 0. F. Seide et al., "1-bit stochastic gradient descent", Interspeech 2014, with
+    two bits.
+    """
+    total = residual + gradient
+    level = threshold.astype(total.dtype)
+    sent = jnp.where(total >= level, level, jnp.where(total <= -level, -level, 0))
+    sent = sent.astype(total.dtype)
+    return sent, total - sent

@@ -73,7 +73,11 @@ def _number(heads: Sequence[Entry]) -> Graph:
         heads=tuple(first[n] + k for n, k in heads),
         head_entries=tuple(heads),
         n_values=count,
-        has_effects=any(CALLS_PYTHON in s.op.traits or _has_effects(s.params) for s in steps),
+        has_effects=any(
+            CALLS_PYTHON in s.op.traits
+            or any(body.graph.has_effects for body in s.params.get(BODIES, ()))
+            for s in steps
+        ),
         has_open_shapes=any(s.op.open_shape(s.params) is not None for s in steps),
     )
 
@@ -82,10 +86,6 @@ def _with_bodies(node: Node, params: Params) -> Params:
     if not node.subgraphs:
         return params
     return Params({**params, BODIES: tuple(LoweredBody(graph_of(b)) for b in node.subgraphs)})
-
-
-def _has_effects(params: Params) -> bool:
-    return any(body.graph.has_effects for body in params.get(BODIES, ()))
 
 
 class LoweredBody:

@@ -23,11 +23,13 @@ from ._eval_metric import (
     register as register,
 )
 from ._likelihood import (
+    Caffe as Caffe,
     CrossEntropy as CrossEntropy,
+    Loss as Loss,
     NegativeLogLikelihood as NegativeLogLikelihood,
     Perplexity as Perplexity,
+    Torch as Torch,
 )
-from ._loss import Caffe as Caffe, Loss as Loss, Torch as Torch
 from ._regression import MAE as MAE, MSE as MSE, RMSE as RMSE
 
 if not TYPE_CHECKING:

@@ -177,9 +177,6 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self.data_shapes = data
         self.label_shapes = labels or None
         self.data_names = [d.name for d in data]
-        self._list_parameters()
-
-    def _list_parameters(self) -> None:
         parameters = set(self.param_names)
         names = [n for n in self.core.arg_names if n in parameters]
         gradients = [self._gradients(n) for n in names]

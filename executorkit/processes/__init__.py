@@ -3,8 +3,8 @@
 
 from ._connection import (
     connect as connect,
-    connected_environment as connected_environment,
     end_other_roles as end_other_roles,
+    join_named_job as join_named_job,
     meet as meet,
     note_checkpoint as note_checkpoint,
     note_step as note_step,
@@ -21,4 +21,3 @@ from ._job_environment import (
     Environment as Environment,
     read_environment as read_environment,
 )
-from ._named_job import join_named_job as join_named_job

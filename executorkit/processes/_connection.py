@@ -13,7 +13,7 @@ from jax.experimental import multihost_utils
 from ..errors import MXNetError
 from ..jax_internals import distributed_state
 from ._faults import Faults, Termination, current_handler
-from ._job_environment import Environment, read_environment
+from ._job_environment import NUMBER, Environment, read_environment
 
 #: Seconds after which a process that has not been heard of counts as frozen.
 _HEARTBEAT_SECONDS = 15
@@ -67,6 +67,15 @@ def connect(where: str) -> Environment | None:
         signal.signal(signal.SIGTERM, terminate)  # the user's, which JAX has replaced
     _watch_others(joined)
     return joined
+
+
+def join_named_job() -> None:
+    """Joins the processes of MXNet's launcher or ``executorkit launch``, at the first use of a
+    device, since JAX cannot join later. Slurm and MPI also start independent processes, so only a
+    dist store joins those."""
+    worker = os.environ.get("DMLC_ROLE") == "worker"
+    if (worker or NUMBER in os.environ) and connected_environment() is None:
+        connect("first use of a device")
 
 
 def note_step(number: int) -> None:

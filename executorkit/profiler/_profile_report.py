@@ -1,11 +1,12 @@
-"""Records as a table, as JSON, and as a trace for timeline viewers."""
+"""Records as a table, as JSON, as a trace for timeline viewers, and as a picture."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..display import text_table
+from ..display import Lane, Span, Timeline, View, Viewed, many, text_table, view_of
 from ._xspace import Record
 
 SORT_KEYS = ("total", "avg", "min", "max", "count")
@@ -99,3 +100,36 @@ def _event(record: Record) -> dict[str, Any]:
         return {**event, "ph": "i", "s": _LETTERS.get(record.details["scope"], "t")}
     hlo_fields = {k: record.details[k] for k in ("hlo_op", "hlo_module") if k in record.details}
     return {**event, "ph": "X", "dur": record.duration, "args": hlo_fields}
+
+
+class ProfileTimeline(Viewed):
+    """The nodes that ran, over time, with a lane for each thread or device."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.records = [record for record in records if record.kind == "time"]
+
+    @property
+    def lanes(self) -> list[Lane]:
+        threads: dict[tuple[str, str], list[Span]] = {}
+        for record in self.records:
+            spans = threads.setdefault((record.process, record.thread), [])
+            spans.append(Span(record.name, record.begin, record.duration))
+        is_alone = len({process for process, _ in threads}) < 2
+        lanes = []
+        numbers: Counter[str] = Counter()
+        for (process, thread), spans in threads.items():
+            # Threads are called NAME/NUMBER, by numbers of the system that tell nothing.
+            name = thread.partition("/")[0] if is_alone else f"{process} {thread.partition('/')[0]}"
+            numbers[name] += 1
+            lanes.append(Lane(f"{name} {numbers[name]}", spans))
+        return lanes
+
+    def __repr__(self) -> str:
+        return view_of(self).text()
+
+
+@view_of.register
+def _(profile: ProfileTimeline) -> View:
+    lanes = profile.lanes
+    title = f"profile: {many(len(profile.records), 'event')} on {many(len(lanes), 'thread')}"
+    return View(title, [Timeline(lanes)])

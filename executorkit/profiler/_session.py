@@ -12,8 +12,7 @@ import jax
 from .._files import write_atomically
 from ..errors import ProfilerError
 from ._annotations import long_spans
-from ._profile_report import SORT_KEYS, as_json, as_table, as_trace, statistics
-from ._profile_timeline import ProfileTimeline
+from ._profile_report import SORT_KEYS, ProfileTimeline, as_json, as_table, as_trace, statistics
 from ._xspace import Record, Recording, span_record
 
 _FLAGS = (

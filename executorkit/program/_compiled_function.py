@@ -212,13 +212,10 @@ class CompiledFunction:
         belong to a client that must not be called again, not even to free them."""
         former = self._dispatcher, self._jitted, self._first_calls
         self._tasks.clear()
-        self._after_fork()
-        return former
-
-    def _after_fork(self) -> None:
         # Not _start: a lock of JAX's may be held by a thread that this process does not have.
         self._jitted = self._first_calls = None
         self.host_plans = HostPlans(self._interprets)
+        return former
 
     def _start_after_fork(self) -> None:
         if self._first_calls is None:

@@ -29,7 +29,9 @@ class MixedPrecision:
         self.is_scaler_taken = False
         self._types: dict[str, str] = {}
         self._conditions = {name: (attr, tuple(values)) for name, attr, values in conditions}
-        _check_operators({*low, *float32, *self._conditions} - lists.low - lists.float32)
+        for name in {*low, *float32, *self._conditions} - lists.low - lists.float32:
+            if lookup(name) is None:
+                raise AttributeError(f"amp.init: unknown operator {name!r}")
         for names, to in ((lists.widest, WIDEST), (float32, "float32"), (low, dtype)):
             for name in names:
                 op = lookup(name)
@@ -55,12 +57,6 @@ class MixedPrecision:
                 "%s does not support dynamic loss scaling in symbolic and hybridized execution.",
                 op.name,
             )
-
-
-def _check_operators(names: Iterable[str]) -> None:
-    for name in names:
-        if lookup(name) is None:
-            raise AttributeError(f"amp.init: unknown operator {name!r}")
 
 
 def installed() -> MixedPrecision | None:

@@ -101,16 +101,13 @@ class DiskCache:
         except OSError as error:
             reason = str(error)
         if reason is not None:
-            self._stop(reason)
+            with self._lock:
+                is_first, self.problem = self.problem is None, reason
+            if is_first and self._warns:
+                warnings.warn(f"the disk cache cannot be written: {reason}", stacklevel=2)
 
     def why_not_written(self) -> str | None:
         return self.problem or (None if os.access(self.path, os.W_OK) else "it is write-protected")
-
-    def _stop(self, reason: str) -> None:
-        with self._lock:
-            is_first, self.problem = self.problem is None, reason
-        if is_first and self._warns:
-            warnings.warn(f"the disk cache cannot be written: {reason}", stacklevel=3)
 
     def _count(self, size: int) -> None:
         with self._lock:

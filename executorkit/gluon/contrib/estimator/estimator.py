@@ -111,7 +111,17 @@ class Estimator:
         self.logger.addHandler(logging.StreamHandler(sys.stdout))
         self._initialize(initializer)
         self.trainer = self._checked_trainer(trainer)
-        self._name_metrics()
+        if not self._train_metrics:
+            accuracy = metric_for_loss(self.loss)
+            name = self.loss.name.rstrip("0123456789")
+            self._train_metrics = [accuracy] if accuracy else []
+            self._train_metrics.append(LossMetric(name))
+        _add_prefix("training", self._train_metrics)
+        if not self._val_metrics:
+            self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
+            for metric in self._val_metrics:
+                metric.name = metric.name.removeprefix("training ")
+        _add_prefix("validation", self._val_metrics)
 
     @property
     def train_metrics(self) -> list[EvalMetric]:
@@ -153,19 +163,6 @@ class Estimator:
             hint = "gluon.Trainer(net.collect_params(), ...)"
             raise ArgumentValueError("Estimator: trainer", problem, hint=hint)
         return trainer
-
-    def _name_metrics(self) -> None:
-        if not self._train_metrics:
-            accuracy = metric_for_loss(self.loss)
-            name = self.loss.name.rstrip("0123456789")
-            self._train_metrics = [accuracy] if accuracy else []
-            self._train_metrics.append(LossMetric(name))
-        _add_prefix("training", self._train_metrics)
-        if not self._val_metrics:
-            self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
-            for metric in self._val_metrics:
-                metric.name = metric.name.removeprefix("training ")
-        _add_prefix("validation", self._val_metrics)
 
     # -- loops -------------------------------------------------------------------------------------
 
