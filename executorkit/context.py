@@ -100,9 +100,8 @@ class Context(metaclass=_ContextType):
         return current_context()
 
     def empty_cache(self) -> None:
-        """Gives the freed memory that a process with CPUs retains back to the system. Does nothing
-        on other devices, whose allocator has no pool to empty. As in MXNet, arrays are not
-        affected."""
+        """Gives freed memory that a process with CPUs retains back to the system. Does nothing on
+        other devices, whose allocator has no pool. Arrays are not affected, as in MXNet."""
         if self.device.platform == "cpu":
             release_freed_memory()
 

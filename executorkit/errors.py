@@ -318,8 +318,7 @@ def check_names(
     for name in names:
         if name not in arguments:
             hint = f"one of: {listed(usual or arguments, 8)}"
-            problem = "it is not an argument of this symbol"
-            raise error(f"{what} {name!r}", problem, hint=hint)
+            raise error(f"{what} {name!r}", "it is not an argument of this symbol", hint=hint)
 
 
 def explain(

@@ -86,8 +86,7 @@ def network() -> sym.Symbol:
         x = sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=filters, name=f"conv{i}")
         x = sym.Activation(x, act_type="relu", name=f"relu{i}")
         x = sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{i}")
-    x = sym.FullyConnected(x, num_hidden=10, name="fc")
-    return sym.SoftmaxOutput(x, name="softmax")
+    return sym.SoftmaxOutput(sym.FullyConnected(x, num_hidden=10, name="fc"), name="softmax")
 
 
 def load(prefix: Path, epoch: int, shape: tuple[int, ...]) -> Executor:

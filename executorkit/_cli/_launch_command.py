@@ -212,8 +212,7 @@ def _share(place: _Place) -> dict[str, str]:
     per_process = len(gpus) // place.local_number
     if per_process:
         first = place.local_rank * per_process
-        numbers = range(first, first + per_process)
-        shares["JAX_LOCAL_DEVICE_IDS"] = ",".join(map(str, numbers))
+        shares["JAX_LOCAL_DEVICE_IDS"] = ",".join(map(str, range(first, first + per_process)))
     return shares
 
 

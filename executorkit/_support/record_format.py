@@ -218,8 +218,7 @@ def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
     except FileNotFoundError:
         raise FileNotFoundError(explain(name, "cannot be read: it does not exist")) from None
     except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise FileAccessError(name, problem) from None
+        raise FileAccessError(name, f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise RecordError(name, "it is not an index file of records") from None
     if lines[-1] == "":

@@ -59,7 +59,11 @@ def resolve_all() -> None:
 _reported: list[weakref.ref[Any]] = []
 
 
-def _wait_for_arrays() -> None:
+def waitall() -> None:
+    """Waits until all deferred and running work is done; an error in it is raised here, once."""
+    resolve_all()
+    if deferred_errors.open:
+        deferred_errors.raise_any()
     _reported[:] = [reference for reference in _reported if reference() is not None]
     arrays = jax.live_arrays()  # without deleted ones
     if _reported:
@@ -78,11 +82,3 @@ def _wait_for_arrays() -> None:
                     errors.append(error)
         if errors:
             raise errors[0] from None
-
-
-def waitall() -> None:
-    """Waits until all deferred and running work is done; an error in it is raised here, once."""
-    resolve_all()
-    if deferred_errors.open:
-        deferred_errors.raise_any()
-    _wait_for_arrays()

@@ -342,12 +342,7 @@ class FiniteAnalysis:
 
     def _inputs(self, step: GraphStep) -> Iterator[ArraySummary]:
         for name, i in zip(step.names, step.inputs, strict=True):
-            source = self.names[i]
-            yield self._summary(
-                name if source.endswith(f"_{name}") or source == name else f"{name}: {source}",
-                i,
-                self.ranges[i],
-            )
+            yield self._summary(_input_label(name, self.names[i]), i, self.ranges[i])
 
     def _backward(self) -> Iterator[Finding]:
         bad_values = {i for i, r in enumerate(self.ranges) if _is_nonfinite(r)}
@@ -389,6 +384,10 @@ class FiniteAnalysis:
         if _is_nonfinite(self.sums.get(i)) and not self._has_nonfinite_part(i):
             summary = self._summary(f"the sum of the gradients of {name!r}", i, self.sums[i])
             yield Finding("backward", name, "", summary)
+
+
+def _input_label(name: str, source: str) -> str:
+    return name if source.endswith(f"_{name}") or source == name else f"{name}: {source}"
 
 
 def _is_nonfinite(value_range: Any) -> bool:

@@ -211,8 +211,7 @@ def text_table(
     footer: Sequence[str] | None = None,
 ) -> str:
     """Returns columns as wide as their widest cell, two spaces apart, the header underlined.
-    ``right`` are the indices of the right-aligned columns; ``footer`` is a last row below another
-    rule."""
+    ``right`` are the right-aligned columns; ``footer`` is a last row below another rule."""
     lines = [header, *rows, *([footer] if footer is not None else [])]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     rule = ["-" * width for width in widths]

@@ -175,8 +175,7 @@ class CachedOp:
         context, train = arrays[0].context, modes.training
         program = self._program
         if program is None:
-            graph = graph_of(optimized(self._graph.head_entries))
-            program = self._program = program_for(graph)
+            program = self._program = program_for(graph_of(optimized(self._graph.head_entries)))
         args, aux = self._sorted(arrays)
         values = [tuple([x.value for x in part]) for part in (args, aux)]
         key = self._random_key(program, context, train)
@@ -197,8 +196,7 @@ class CachedOp:
             inputs = [self._variables[i].name for i in self._data]
             entries = [x.graph_entry for x in arrays]
             trained = any(isinstance(e, Variable) and e.is_trained for e in entries)
-            new = FedArguments(program.graph.arg_names, inputs, trained)
-            fed = memoize(self._fed, types, new)
+            fed = memoize(self._fed, types, FedArguments(program.graph.arg_names, inputs, trained))
         return fed
 
     @staticmethod

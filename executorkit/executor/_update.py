@@ -128,8 +128,7 @@ class PendingUpdate:
             others = (args, aux, step.key, heads, accumulated, *self._numbers())
             function.call_into(self.results, donated, others)
             if runnable.joins_processes:
-                undo = [u.call.undo for u in reversed(self._updates)]
-                runnable.note_step(self.results[0], undo)
+                runnable.note_step(self.results[0], [u.call.undo for u in reversed(self._updates)])
         (_, _, states), *others = self.results[0][:4]
         return states, *others
 

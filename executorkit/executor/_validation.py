@@ -184,12 +184,10 @@ def check_arrays(
         where = f"bind: args_grad[{name!r}]"
         if grad.shape != array.shape:
             problem = f"shape {grad.shape}, expected {array.shape}"
-            because = f"that is the shape of argument {name!r}"
-            raise ShapeError(where, problem, because=because)
+            raise ShapeError(where, problem, because=f"that is the shape of argument {name!r}")
         if grad.dtype != array.dtype:
             problem = f"{grad.dtype_name}, expected {array.dtype_name}"
-            because = f"that is the type of argument {name!r}"
-            raise DTypeError(where, problem, because=because)
+            raise DTypeError(where, problem, because=f"that is the type of argument {name!r}")
     return inferred
 
 

@@ -34,9 +34,8 @@ _LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class InferenceNetwork:
-    """A network with its inference's ``arguments`` and ``states`` (arrays by name), the shapes and
-    dtypes of its ``inputs`` but labels, in the order of ``list_arguments``, and their axes of the
-    batch."""
+    """A network with its ``arguments`` and ``states`` (arrays by name), the shapes and dtypes of
+    its ``inputs`` but labels, in the order of ``list_arguments``, and their axes of the batch."""
 
     symbol: Symbol
     arguments: dict[str, np.ndarray]

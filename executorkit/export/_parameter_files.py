@@ -74,9 +74,8 @@ def save_safetensors(
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray]:
-    """Returns the arrays of a safetensors file by name, on the CPU. Raises
-    :class:`MissingDependencyError` without the safetensors library, FileAccessError,
-    FileFormatError and DTypeError."""
+    """Returns a safetensors file's arrays by name, on the CPU. :class:`MissingDependencyError`
+    without the safetensors library, FileAccessError, FileFormatError and DTypeError."""
     with _open_safetensors(path) as arrays:
         return {name: as_ndarray(array) for name, array in arrays.items()}
 

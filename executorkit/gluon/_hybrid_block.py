@@ -87,8 +87,7 @@ class HybridBlock(Block):
         **kwargs: Any,
     ) -> None:  # fmt: skip
         """Makes the block and its children run as graphs, or not; ``clear`` traces them again at
-        the next call. The other arguments are accepted as in MXNet: XLA decides about memory and
-        fusion."""
+        the next call. XLA decides on memory and fusion, whatever the other arguments are."""
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
                 f'"{self}" is being hybridized while still having forward hook/pre-hook. '

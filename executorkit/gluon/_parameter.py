@@ -353,8 +353,7 @@ class Parameter:
                 for x in arrays:
                     if x.context == Context("cpu", ctx.device_id):
                         return x
-            contexts = [x.context for x in arrays]
-            problem = f"it is not on context {ctx}, but on {contexts}"
+            problem = f"it is not on context {ctx}, but on {[x.context for x in arrays]}"
             raise MXNetError(f"parameter {self.name!r}", problem)
         if self._deferred_init is not None:
             raise DeferredInitializationError(
@@ -363,8 +362,7 @@ class Parameter:
                 hint="call the network with a batch first, or give in_units, in_channels, ...",
             )
         hint = "net.initialize(); a Trainer takes net.collect_params(), which includes children"
-        problem = "it has not been initialized"
-        raise MXNetError(f"parameter {self.name!r}", problem, hint=hint)
+        raise MXNetError(f"parameter {self.name!r}", "it has not been initialized", hint=hint)
 
     def list_ctx(self) -> list[Context]:
         """Returns the contexts, also while the parameter waits for its shape. Raises RuntimeError
@@ -465,8 +463,7 @@ class Parameter:
         contexts = _context_list(ctx)
         self._check_has_contexts()
         if self._data is not None:
-            data = self._reduce()
-            modes.run(False, False, partial(self._init_impl, data, contexts))
+            modes.run(False, False, partial(self._init_impl, self._reduce(), contexts))
         elif self._deferred_init is not None:
             self._deferred_init = self._deferred_init._replace(ctx=contexts)
 

@@ -189,9 +189,8 @@ class ParameterDict:
     # Files
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
-        """Writes the parameters by name to a file of ``mx.nd.save``: the mean over their contexts.
-        ``strip_prefix`` is removed from the names; a name without it raises ValueError
-        (ArgumentValueError)."""
+        """Writes the parameters by name to a file of ``mx.nd.save``: means over their contexts.
+        Names lose ``strip_prefix``; one without it raises ValueError (ArgumentValueError)."""
         for name in self.keys():
             if not name.startswith(strip_prefix):
                 problem = f"parameter {name!r} does not begin with strip_prefix={strip_prefix!r}"

@@ -66,8 +66,7 @@ class ParameterArrays:
         self, updaters: Sequence[Any], sum_of: Aggregation, sums_gradients: bool
     ) -> bool:
         """Updates replicated weights by the sums of the gradients in the program that computes
-        them; in a job otherwise in one that takes them. False, with nothing changed, if
-        impossible."""
+        them; in a job also in one that takes them. False, with nothing changed, if impossible."""
         assert self.replicated is not None
         weights, grads = self.replicated
         in_job = sum_of is Aggregation.JOB
@@ -176,9 +175,8 @@ class DeviceUpdates:
         return sum([updater.n_updates for updater in self.updaters])
 
     def update_together(self, arrays: ParameterArrays, ignore_stale: bool) -> bool:
-        """Takes a step by the sums in the program that computes the gradients of all contexts.
-        False, with nothing changed, if impossible. After an exception all have taken the step, or
-        none."""
+        """Takes a step by the sums in the program that computes all contexts' gradients. False,
+        with nothing changed, if impossible. After an exception all have taken it, or none."""
         sum_of = Aggregation.of(self.store)
         if arrays.replicated is None or sum_of not in _IN_PROGRAMS:
             return False

@@ -283,8 +283,7 @@ class SoftmaxCrossEntropyLoss(_ElementwiseLoss):
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
             return -F.pick(pred, label, axis=self._axis, keepdims=True)
-        label = _reshape_like(F, label, pred)
-        return -F.sum(pred * label, axis=self._axis, keepdims=True)
+        return -F.sum(pred * _reshape_like(F, label, pred), axis=self._axis, keepdims=True)
 
 
 class KLDivLoss(Loss):
@@ -366,9 +365,8 @@ class CTCLoss(Loss):
 
 
 class TripletLoss(Loss):
-    """Triplet loss, ``max(0, sum((positive - pred)**2 - (negative - pred)**2) + margin)``: the sum
-    is over all axes but the batch's. Call: ``loss(pred, positive, negative)``, without
-    ``sample_weight``."""
+    """Triplet loss, ``max(0, sum((positive - pred)**2 - (negative - pred)**2) + margin)``, summed
+    over all axes but the batch's. Call: ``loss(pred, positive, negative)``, without weights."""
 
     def __init__(
         self,
@@ -487,8 +485,7 @@ class SDMLLoss(Loss):
 
     def hybrid_forward(self, F: Ops, x1: Tensor, x2: Tensor) -> Tensor:  # type: ignore[override]
         if len(x1.shape) != 2:
-            problem = f"x1 has shape {x1.shape}, expected (batch, features)"
-            raise ShapeError("SDMLLoss", problem)
+            raise ShapeError("SDMLLoss", f"x1 has shape {x1.shape}, expected (batch, features)")
         rows = x1.shape[0]
         differences = F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0))
         distances = F.sum(F.square(differences), axis=2)

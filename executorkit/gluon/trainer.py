@@ -202,8 +202,7 @@ class Trainer:
     @property
     def learning_rate(self) -> float:
         """The current rate, without multipliers; a scheduler's rate of the last step. Raises
-        RefusedCallError (a UserWarning) for an optax transformation without
-        ``optax.inject_hyperparams``."""
+        UserWarning (RefusedCallError) for a transformation without ``optax.inject_hyperparams``."""
         self._settle()
         if isinstance(self._optimizer, opt.Optimizer):
             return self._optimizer.learning_rate

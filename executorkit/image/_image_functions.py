@@ -57,9 +57,8 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 def fixed_crop(
     src: Image, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
 ) -> Image:
-    """Returns the part of ``w`` by ``h`` pixels from column x0 and row y0 on, cut at the image's
-    edges, and resized to ``size`` (width, height) unless that is None. MXNetError if nothing is
-    left."""
+    """Returns ``w`` by ``h`` pixels from column x0 and row y0 on, cut at the image's edges, and
+    resized to ``size`` (width, height) unless that is None. MXNetError if nothing is left."""
     image = host_view(src) if isinstance(src, NDArray) else src
     part = image[y0 : y0 + h, x0 : x0 + w]
     if not part.size:

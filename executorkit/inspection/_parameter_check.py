@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ndarray.params_file import ArrayHeader, ParamsHeaders
+from ..ndarray.params_file import ParamsHeaders
 from ..symbol import Symbol
 from ._input_shapes import Shape, Shapes, inferred, required_names
 
@@ -109,16 +109,12 @@ def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:
     for number, header in enumerate(headers):
         if header.dtype.kind in "iub":
             continue
-        count = _not_finite(headers, header)
-        if count.nans or count.infinities:
-            broken[header.name if header.name is not None else f"array {number}"] = count
+        nans = infinities = 0
+        for block in headers.blocks(header):
+            if not np.isfinite(block).all():
+                nans += int(np.isnan(block).sum())
+                infinities += int(np.isinf(block).sum())
+        if nans or infinities:
+            name = header.name if header.name is not None else f"array {number}"
+            broken[name] = NotFinite(nans, infinities)
     return broken
-
-
-def _not_finite(headers: ParamsHeaders, array: ArrayHeader) -> NotFinite:
-    nans = infinities = 0
-    for block in headers.blocks(array):
-        if not np.isfinite(block).all():
-            nans += int(np.isnan(block).sum())
-            infinities += int(np.isinf(block).sum())
-    return NotFinite(nans, infinities)

@@ -29,8 +29,7 @@ def select_options(where: str, kinds: Iterable[Any], keywords: dict[str, Any]) -
 
 
 class RecordImageIter(MXDataIter):
-    """Base class of iterators over records of images. The constructor raises the first batch's
-    errors."""
+    """Base of iterators over records of images. The constructor raises the first batch's errors."""
 
     #: An incomplete last batch without ``round_batch`` counts its filling in ``batch.pad``.
     _counts_filling = True

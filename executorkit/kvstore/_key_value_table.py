@@ -92,8 +92,7 @@ class KeyValueTable:
         pairs = [(key, array) for key, arrays in new_arrays.items() for array in arrays]
         stored = [array if shared else array.copy() for _, array in pairs]
         if self._spans_processes and stored:
-            device = stored[0].context.device
-            received = first_of_job(device, [x.asnumpy() for x in stored])
+            received = first_of_job(stored[0].context.device, [x.asnumpy() for x in stored])
             for x, values in zip(stored, received, strict=True):
                 x[:] = values
         for (key, _), x in zip(pairs, stored, strict=True):
@@ -178,8 +177,7 @@ class KeyValueTable:
             if self.threshold is not None or isinstance(arrays, ReplicatedArray):
                 sums[key] = self._sum(entry, arrays)
             else:
-                parts = [a.value for a in arrays]
-                lists.setdefault(entry.array.context, {})[key] = parts
+                lists.setdefault(entry.array.context, {})[key] = [a.value for a in arrays]
         for context, by_key in lists.items():
             sums.update(zip(by_key, _sum_each([*by_key.values()], context), strict=True))
         return sums
@@ -204,8 +202,7 @@ class KeyValueTable:
         contexts = [self._entries[k].array.context for k in sums]
         pairs = zip(sums.values(), contexts, strict=True)
         arrays = [NDArray.from_jax(value, context, shared=False) for value, context in pairs]
-        totals = [x.value for x in sum_arrays_over_job(arrays)]
-        return dict(zip(sums, totals, strict=True))
+        return dict(zip(sums, [x.value for x in sum_arrays_over_job(arrays)], strict=True))
 
     def _check(self, arrays_by_key: ArraysByKey, where: str) -> None:
         for key, arrays in arrays_by_key.items():

@@ -98,9 +98,8 @@ class KVStore(KVStoreBase):
         self._table.add(arrays_by_key(key, value, "init"), shared=True)
 
     def follow(self, keys: Sequence[Any], arrays: Sequence[ReplicatedArray]) -> bool:
-        """Lets the arrays of keys show the first members of replicated ones with the same contents,
-        until another array is stored. Returns False, with nothing changed, if one is on another
-        device."""
+        """Lets arrays of keys show the first of replicated members with their contents, until
+        another array is stored. False, with nothing changed, if one is on another device."""
         return self._table.follow(keys, arrays)
 
     def push(self, key: object, value: object, priority: int = 0) -> None:

@@ -343,8 +343,7 @@ class _ShapeVisitor(_TypeVisitor):
                 if facts[name] is None:
                     facts[name] = shape
                 elif facts[name] != shape:
-                    because = f"that is what {_describe(step, inputs)} gives"
-                    facts.set(name, shape, because=because)
+                    facts.set(name, shape, because=f"that is what {_describe(step, inputs)} gives")
             return facts, True
         for k, shape in enumerate(_partial_output_shapes(op, p, inputs, dtypes)):
             if k < step.n_outputs:
@@ -390,8 +389,7 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     kind = op, p.key, tuple(map(len, shapes)), size_kinds(sizes), dtypes
 
     def compute() -> Any:
-        results = _traced_results(op, p, shapes, dtypes)
-        return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
+        return memoize(_OUTPUTS, key, _traced_results(op, p, shapes, dtypes), _OUTPUTS_LIMIT)
 
     def make(symbolic: SymbolicSizes) -> Callable[..., Any]:
         rest = iter(symbolic.sizes)

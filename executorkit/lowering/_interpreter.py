@@ -129,8 +129,7 @@ def walk(
 
 @dataclass(frozen=True, slots=True)
 class StepRunner:
-    """The computation of steps in one run; ``resolved`` are attributes of
-    :func:`resolved_params`."""
+    """One run of steps; ``resolved`` are attributes of :func:`resolved_params`."""
 
     key: Key
     train: bool

@@ -75,9 +75,8 @@ def prepared_function(
     inputs: Mapping[str, jax.ShapeDtypeStruct],
     key: object = None,
 ) -> PreparedFunction:
-    """Prepares the inference of a graph: ``params`` and ``aux`` are arrays by name, ``inputs``
-    shapes and dtypes of all other arguments, ``key`` any random key if inference draws random
-    numbers."""
+    """Prepares a graph's inference: ``params`` and ``aux`` are arrays by name, ``inputs`` shapes
+    and dtypes of all other arguments, ``key`` any random key if inference draws numbers."""
     run = lower_for_inference(graph)
     fed = [name for name in graph.arg_names if name not in params]
     keys = [] if key is None else [key]

@@ -126,8 +126,7 @@ def _device_segment(
 
 class CheckpointSegment(NamedTuple):
     """Consecutive steps whose activations are recomputed together. ``inputs`` and ``outputs``
-    number the values read from earlier and exported to later steps, ``aux`` the states that they
-    update."""
+    number values read from earlier and exported to later steps, ``aux`` the states updated."""
 
     steps: tuple[GraphStep, ...]
     inputs: tuple[int, ...]

@@ -40,9 +40,8 @@ def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tupl
 def infer_shape_partial(
     symbol: Symbol, /, *args: Shape | None, **kwargs: Shape
 ) -> tuple[Any, Any, Any]:
-    """Returns the known part of :meth:`infer_shape`, more of it than MXNet: () for an unknown
-    shape, 0 for an unknown dimension. Under :func:`executorkit.util.np_shape` they are None and -1.
-    """
+    """Returns the known part of :meth:`infer_shape`, more than MXNet knows: () for an unknown
+    shape, 0 for an unknown dimension; under :func:`executorkit.util.np_shape` None and -1."""
     inferred = _infer_shapes(symbol, args, kwargs)
     return inferred if numpy_shapes() else _mapped(lambda s: () if s is None else s, inferred)
 

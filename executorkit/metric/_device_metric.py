@@ -41,8 +41,7 @@ _MAX_LATER = 4
 
 class Measure(NamedTuple):
     """The measurement of a pair: ``function(xp, label, pred, **options)`` is its tally, computed
-    with the module ``xp``, ``numpy`` or ``jax.numpy``; ``merge`` adds two tallies, by default as
-    vectors."""
+    with the module ``xp``, ``numpy`` or ``jax.numpy``; ``merge`` adds two tallies (vectors)."""
 
     function: Function
     options: tuple[tuple[str, Any], ...] = ()
@@ -263,5 +262,4 @@ def tally_step(measure: Measure) -> CompiledFunction:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 
-    name = f"metric_{measure.function.__name__.strip('_')}"
-    return CompiledFunction(step, name)
+    return CompiledFunction(step, f"metric_{measure.function.__name__.strip('_')}")

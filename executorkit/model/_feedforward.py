@@ -529,8 +529,7 @@ def _as_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
             raise BatchError("y", "no labels are given, X is an array")
         labels = np.zeros(count)
     if not isinstance(labels, np.ndarray | NDArray):
-        problem = f"a {type(labels).__name__}, expected an array since X is one"
-        raise DataArgumentError("y", problem)
+        raise DataArgumentError("y", f"a {type(labels).__name__}, expected an array since X is one")
     if labels.shape[0] != count:
         raise BatchError("y", f"{labels.shape[0]} labels for {count} examples")
     if labels.ndim == 2 and labels.shape[1] == 1:

@@ -1,5 +1,4 @@
-"""A module's optimizer and key-value store: created once, shared by buckets, saved to be
-resumed."""
+"""A module's optimizer and key-value store: created once, shared by buckets, saved and restored."""
 
 from __future__ import annotations
 
@@ -102,8 +101,7 @@ class ModuleOptimizer:
         index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
         self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
         if sparse := _row_sparse_weights(symbol):
-            indices = {i for i, n in index_names.items() if n in sparse}
-            self.optimizer.row_sparse = indices | sparse
+            self.optimizer.row_sparse = {i for i, n in index_names.items() if n in sparse} | sparse
         self.updater = opt.get_updater(self.optimizer)
         # A store's keys are names, also in the states that it saves.
         self.indices: Attrs = {n: i if numbered else n for i, n in enumerate(names)}

@@ -324,9 +324,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Returns gradients of the inputs, merged or not as in :meth:`get_outputs`; None for an
-        input whose ``grad_req`` is 'null'. AssertionError unless bound with
-        ``inputs_need_grad``."""
+        """Returns gradients of the inputs, as :meth:`get_outputs` merged or not; None for an input
+        with ``grad_req`` 'null'. AssertionError unless bound with ``inputs_need_grad``."""
         raise self._not_provided("get_input_grads")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
@@ -388,9 +387,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states: to arrays as :meth:`get_states` returns them, or all elements to one
-        number. AssertionError unless exactly one is passed, and for states of a module without
-        any."""
+        """Sets the states: to arrays as of :meth:`get_states`, or all elements to one number.
+        AssertionError unless exactly one is passed, and for states of a module without any."""
         require(self, "set_states", "binded", "params_initialized")
         if states or value:
             raise ModuleUsageError("set_states", f"{type(self).__name__} has no states")

@@ -123,9 +123,8 @@ class BucketingModule(BaseModule, DataParallel):
         default_bucket_key: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Returns a module with the buckets and parameters of a checkpoint, to be bound.
-        AssertionError without ``sym_gen`` (for the names of the inputs) or
-        ``default_bucket_key``."""
+        """Returns an unbound module with a checkpoint's buckets and parameters. AssertionError
+        without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``."""
         _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
         keys = _read_bucket_keys(f"{prefix}.buckets")
         symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
@@ -169,9 +168,8 @@ class BucketingModule(BaseModule, DataParallel):
         self.params_initialized = True
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
-        """Writes ``<prefix>-<epoch, four digits>.params``, ``<prefix>-<key>-symbol.json`` for each
-        bucket so far, and their keys (integers or tuples) to ``<prefix>.buckets``; each whole or
-        not at all."""
+        """Writes ``<prefix>-<epoch, four digits>.params``, ``<prefix>-<key>-symbol.json`` of each
+        bucket and the keys (integers or tuples) ``<prefix>.buckets``; each whole or not at all."""
         if not self._buckets:
             problem = "it has not run a bucket yet"
             raise ModuleUsageError("save_checkpoint", problem, hint="bind(...) first")

@@ -140,9 +140,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
     # Binding
 
     def decide_slices(self, data_shapes: Sequence[Any]) -> list[int]:
-        """Returns the batch axis of each input; sets ``batch_size`` and ``slices``. ValueError for
-        a batch that cannot be divided, AssertionError for inputs that differ in their number of
-        rows."""
+        """Returns each input's batch axis; sets ``batch_size`` and ``slices``. ValueError for a
+        batch that cannot be divided, AssertionError for inputs of different numbers of rows."""
         inputs, rows = batch_inputs(data_shapes, None)
         self.slices = split_input_slice(rows, self.workload)
         return [i.axis for i in inputs]
@@ -398,8 +397,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[Any]:
         """Returns outputs of the last forward from number ``begin`` to before ``end``: merged, the
-        whole batch on the first device; otherwise a list per output with the arrays of all
-        devices."""
+        whole batch on the first device; otherwise a list per output of all devices' arrays."""
         outputs, axes = self.core.outputs, self.output_layouts
         numbers = range(begin, self.num_outputs if end is None else end)
         if merge_multi_context:

@@ -194,8 +194,7 @@ class SequentialModule(BaseModule):
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """Returns the report of the first module that made a NaN or an infinity, else of the last
-        one with a symbol, for the head gradients of the last ``backward``; ``out_grads`` is
-        refused."""
+        with a symbol, for the last ``backward``'s head gradients; ``out_grads`` is refused."""
         require(self, "check_finite", "binded", "params_initialized")
         if out_grads is not None:
             problem = "a chain takes no out_grads"

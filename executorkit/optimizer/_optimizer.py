@@ -389,9 +389,8 @@ class Optimizer(CheckedKeywords):
         return count
 
     def _count_step(self, indices: Sequence[Index], together: int = 1) -> list[Hyperparams]:
-        """Counts an update of each parameter; returns the hyperparameters for their rules.
-        ``together`` parameters are counted before their rates are computed, or all, where only own
-        counts matter."""
+        """Counts an update of each parameter; returns hyperparameters for their rules. ``together``
+        are counted before their rates are computed, or all, where only own counts matter."""
         hyperparams: list[Hyperparams] = []
         if self._counts_matter_alone and len({*indices}) == len(indices):
             together = max(len(indices), 1)

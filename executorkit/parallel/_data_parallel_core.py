@@ -360,9 +360,8 @@ class DataParallelCore:
     # -- running -----------------------------------------------------------------------------------
 
     def load(self, inputs: Sequence[BatchInput], values: Arrays, what: str) -> None:
-        """Writes the parts of a batch's arrays, one for each of ``inputs``, to the devices.
-        :class:`BatchError` for an array that is missing or of the wrong shape; nothing is written
-        then."""
+        """Writes the parts of a batch's arrays, one for each of ``inputs``, to the devices; or
+        nothing: :class:`BatchError` for an array that is missing or of the wrong shape."""
         for assignment in self.scattered(inputs, values, what):
             assign_scattered(*assignment)
 

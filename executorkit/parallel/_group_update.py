@@ -39,9 +39,8 @@ def set_parameters(
     aux_params: NamedArrays | None,
     allow_extra: bool = False,
 ) -> None:
-    """Copies arrays by name to all devices, converted to the bound dtypes. ValueError for a name
-    that the symbol does not have, unless ``allow_extra``, and for a wrong shape; nothing is copied
-    then."""
+    """Copies arrays by name to all devices, converted to the bound dtypes; or nothing: ValueError
+    for a name that the symbol lacks, unless ``allow_extra``, and for a wrong shape."""
     writes = []
     for params, names, arrays, what in (
         (arg_params, group.arg_names, group.arg_arrays, "argument"),
@@ -83,20 +82,16 @@ def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
     for members, values in zip(whole, received, strict=True):
         for member in members:
             member[:] = values
-    _share_first_divided(divided)
-
-
-def _share_first_divided(arrays: Sequence[ReplicatedArray]) -> None:
     stacks = []
-    for array in arrays:
+    for array in divided:
         bits = np.dtype(f"u{array.dtype.itemsize}")
         host = np.zeros((len(array.replicas), *array.shape), bits)
         if jax.process_index() == 0:
             host[0] = array[0].asnumpy().view(bits)
         stacks.append(array.replicas.from_host(host))
     if stacks:
-        sums, _, _ = sum_over_job(arrays[0].replicas, stacks)
-        for array, total in zip(arrays, sums, strict=True):
+        sums, _, _ = sum_over_job(divided[0].replicas, stacks)
+        for array, total in zip(divided, sums, strict=True):
             received = array.replicas.host_entry(own_entries(total), 0).view(array.dtype)
             array.assign(array.replicas.broadcast(received))
 

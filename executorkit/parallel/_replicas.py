@@ -90,9 +90,8 @@ PROCESS_AXIS = "processes"
 
 
 class Traffic:
-    """Counts of array movements so far in this process: stacked arrays split into arrays, or
-    assembled; arrays scattered over the devices, broadcast to every device, gathered on one.
-    """
+    """Counts of array movements of this process: stacked arrays split or assembled; arrays
+    scattered over devices, broadcast to every device, gathered on one."""
 
     __slots__ = ("assembled", "broadcast", "gathered", "scattered", "split")
 

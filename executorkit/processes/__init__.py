@@ -1,5 +1,4 @@
-"""The processes of a job, which knows no arrays. ``kv.create("dist_sync")`` calls
-:func:`connect`."""
+"""The processes of a job, without arrays. ``kv.create("dist_sync")`` calls :func:`connect`."""
 
 from ._connection import (
     connect as connect,

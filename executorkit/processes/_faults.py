@@ -65,8 +65,7 @@ class Faults:
         if not self._is_of_lost_peer(error):
             return None
         gone = self._watch.wait_for_gone(_PATIENCE) or self._ended_before()
-        because = None if gone else str(error).partition("\n")[0]
-        self._lost = self._error(gone, because)
+        self._lost = self._error(gone, None if gone else str(error).partition("\n")[0])
         return self._lost
 
     def end(self, status: int, reason: str) -> NoReturn:

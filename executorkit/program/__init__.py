@@ -27,12 +27,7 @@ from ._code_cache import (
 from ._compilation_log import CompilationCounts as CompilationCounts
 from ._compiled_function import CompiledFunction as CompiledFunction, small_jit as small_jit
 from ._deferred_errors import deferred_errors as deferred_errors
-from ._donation import (
-    Donated as Donated,
-    call_donating as call_donating,
-    copy_at as copy_at,
-    held_elsewhere as held_elsewhere,
-)
+from ._donation import Donated as Donated, copy_at as copy_at, held_elsewhere as held_elsewhere
 from ._first_calls import HostKey as HostKey
 from ._partitioned import PartitionedProgram as PartitionedProgram
 from ._prepared_inference import FedArguments as FedArguments
@@ -62,11 +57,7 @@ from ._train_step import (
     apply_updates as apply_updates,
     make_step as make_step,
 )
-from .base_program import (
-    BaseProgram as BaseProgram,
-    ProgramCall as ProgramCall,
-    ProgramFunction as ProgramFunction,
-)
+from .base_program import BaseProgram as BaseProgram, ProgramCall as ProgramCall
 from .disk_cache import (
     DiskCacheInfo as DiskCacheInfo,
     clear_disk_cache as clear_disk_cache,

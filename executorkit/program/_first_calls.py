@@ -183,17 +183,14 @@ class HostPlans(dict[HostKey, Plan | None]):
         """Returns the plan of a first call of its shapes without a trace; None if there is none."""
         shapes = tuple([shape for shape, _ in key])
         if self._output_shapes is None or any(0 in shape for shape in shapes):
-            plan = self._of_sizes(key)
+            sizes = _sizes_of(key)
+            plans = self._of_any_sizes.get((_ranks(key), size_kinds(sizes)))
+            known = None if plans is None else plans.known(sizes)
+            plan = None if known is None else known[0][0].at(known[1])
         else:
             general, shapes = self._general.get(_ranks(key)), self._output_shapes(shapes)
             plan = None if general is None or shapes is None else general.for_shapes(shapes)
         return None if plan is None or self._interpret() is False else self._kept(key, plan)
-
-    def _of_sizes(self, key: HostKey) -> Plan | None:
-        sizes = _sizes_of(key)
-        plans = self._of_any_sizes.get((_ranks(key), size_kinds(sizes)))
-        known = None if plans is None else plans.known(sizes)
-        return None if known is None else known[0][0].at(known[1])
 
     def _kept(self, key: HostKey, steps: Plan) -> Plan | None:
         """Returns a plan of these for its first call, and lists it for others if it is small; None

@@ -7,7 +7,7 @@ results, and backward computes broadcasts and reshapes of such values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,16 +125,6 @@ def with_few_residuals(
     for i, value in enumerate((*arguments, *program.outputs[:n_others])):
         if value.constant is None:
             sources.setdefault(value, i)
-    recomputed = _recomputed(program, leaves, sources)
-    saved = dict(zip(leaves, residuals.arrays, strict=True))
-    omission = Omission(tuple([sources.get(v) for v in recomputed.inputs]), recomputed)
-    arrays = [None if v in sources else saved[v] for v in recomputed.inputs]
-    return *others, Residuals(tuple(arrays), residuals.derivative, omission)
-
-
-def _recomputed(
-    program: FlatProgram, leaves: Sequence[FlatValue], sources: Collection[FlatValue]
-) -> FlatProgram:
     free = set(sources)
     operations = []
     for operation in program.operations:
@@ -149,4 +139,8 @@ def _recomputed(
         for v in (*leaves, *sources)
         if v in read and v.constant is None and (v in sources or v not in free)
     )
-    return FlatProgram(inputs, operations, leaves)
+    recomputed = FlatProgram(inputs, operations, leaves)
+    saved = dict(zip(leaves, residuals.arrays, strict=True))
+    omission = Omission(tuple([sources.get(v) for v in recomputed.inputs]), recomputed)
+    arrays = [None if v in sources else saved[v] for v in recomputed.inputs]
+    return *others, Residuals(tuple(arrays), residuals.derivative, omission)

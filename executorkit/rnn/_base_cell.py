@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -131,14 +131,15 @@ class BaseRNNCell(CountedSteps):
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
         """Returns ``args`` with weights and biases of gates joined; inverts ``unpack_weights``."""
         arrays = dict(args)
-        for group, kind in _groups(self._gate_names):
-            gates = [
-                pop_parameter(arrays, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
-                for gate in self._gate_names
-            ]
-            host, like = np.concatenate([gate.asnumpy() for gate in gates]), gates[0]
-            packed = array(host, ctx=like.context, dtype=like.dtype)
-            arrays[f"{self._prefix}{group}_{kind}"] = packed
+        for group in _GROUPS if self._gate_names else ():
+            for kind in _KINDS:
+                gates = [
+                    pop_parameter(arrays, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
+                    for gate in self._gate_names
+                ]
+                host, like = np.concatenate([gate.asnumpy() for gate in gates]), gates[0]
+                packed = array(host, ctx=like.context, dtype=like.dtype)
+                arrays[f"{self._prefix}{group}_{kind}"] = packed
         return arrays
 
     def unroll(
@@ -174,10 +175,6 @@ class BaseRNNCell(CountedSteps):
             output, states = self(step, states)
             outputs.append(output)
         return merge_or_split(length, outputs, layout, merge_outputs), states
-
-
-def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
-    return [(g, k) for g in _GROUPS for k in _KINDS] if gates else ()
 
 
 def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:

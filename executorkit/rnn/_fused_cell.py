@@ -73,9 +73,8 @@ class FusedRNNCell(BaseRNNCell):
         return self._gates.names
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """Returns ``args`` with the packed parameters split by gate, as the cells of ``unfuse()``
-        name them. Raises KeyError if the vector is missing, AssertionError if its length is wrong.
-        """
+        """Returns ``args`` with the packed parameters split by gate, named as by the cells of
+        ``unfuse()``. KeyError if the vector is missing, AssertionError if its length is wrong."""
         arrays = dict(args)
         packed = pop_parameter(arrays, str(self._parameter.name), "unpack_weights")
         host = packed.asnumpy()

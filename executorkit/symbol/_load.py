@@ -87,8 +87,7 @@ def _node(
         states = op.aux_of(params)
         inputs = list(complete_inputs(op, states, raw.name, resolved.attrs, entries, names))
     elif len(inputs) != len(names) and not subgraphs:
-        expected = shorten(", ".join(names))
-        problem = f"it has {len(inputs)} inputs, expected {len(names)}: {expected}"
+        problem = f"it has {len(inputs)} inputs, expected {len(names)}: {shorten(', '.join(names))}"
         raise FileFormatError(f"node {shorten(raw.name)!r} ({op.name})", problem)
     for key, (child, _) in zip(names, inputs, strict=False):
         if child.op is None:

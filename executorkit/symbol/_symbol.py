@@ -220,9 +220,8 @@ class Symbol(PythonOperators, Viewed):
     # Composition and copies
 
     def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
-        """Returns a copy of this graph that reads other symbols in place of its variables, by
-        position in the order of ``list_arguments`` or by name; ``name`` renames the first output's
-        node."""
+        """Returns a copy of this graph that reads other symbols for its variables, by position in
+        ``list_arguments`` or by name; ``name`` renames the first output's node."""
         name = kwargs.pop("name", None)
         if args and kwargs:
             raise TypeError(f"{self!r}: compose by position or by name, not both")

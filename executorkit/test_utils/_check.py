@@ -157,8 +157,7 @@ def numeric_grad(
     dtype: Any = np.float32,
 ) -> dict[str, np.ndarray]:
     """Returns central differences of the executor's first output, summed in float64, by floating
-    entries of ``location``; others get zeros. Auxiliary states are restored before each evaluation.
-    """
+    entries of ``location``; zeros for others. Auxiliary states are restored each time."""
 
     def value() -> np.ndarray:
         for name, state in (aux_states or {}).items():

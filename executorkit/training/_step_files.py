@@ -107,7 +107,11 @@ def _packed(state: OptaxState) -> bytes:
 
 def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.ndarray]]:
     try:
-        _check_members(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+        stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+        if not stored or sum(member.file_size for member in members) > len(content):
+            raise ValueError("its members are compressed")
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             header = json.loads(file["header"].tobytes())
             arrays = [
@@ -127,11 +131,3 @@ def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.nda
         problem = f"it is not the state of an optax step: {reason}"
         raise FileFormatError(path, problem, hint="a file of Step.save") from None
     return header, arrays
-
-
-def _check_members(content: bytes) -> None:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = archive.infolist()
-    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
-    if not stored or sum(member.file_size for member in members) > len(content):
-        raise ValueError("its members are compressed")

@@ -53,8 +53,7 @@ def convert_symbol(
                         ("excluded_sym_names", excluded_sym_names)):  # fmt: skip
         _check(where, name, names is None or _are_texts(names), "a list of names")
     lists = _lists(where, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
-    converter = _Converter(target_dtype, lists, set(excluded_sym_names or ()))
-    heads = converter.convert(sym.heads)
+    heads = _Converter(target_dtype, lists, set(excluded_sym_names or ())).convert(sym.heads)
     if data_names is not None:
         _note_types(where, Symbol(heads), data_names)
     if cast_optional_params:

@@ -172,9 +172,8 @@ def collect_layers(
     ctx: Context,
     max_examples: int | None = None,
 ) -> int:
-    """Runs batches of up to ``max_examples`` examples and gives the layers ``names`` to a
-    collector; returns the number of examples. MissingParameterError names an input without a
-    value."""
+    """Runs batches of at most ``max_examples`` examples, and gives the layers ``names`` to a
+    collector; returns the examples' number. MissingParameterError names an input without value."""
     internals, measured = symbol.get_internals(), set(names)
     shown = [(i, name) for i, name in enumerate(internals.list_outputs()) if name in measured]
     if not shown:

@@ -54,9 +54,8 @@ def quantize_symbol(
 
 
 def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None) -> Symbol:
-    """Returns a copy of a quantised symbol with ranges by output: ``{"conv0_output": (-1.5,
-    2.0)}``. Its nodes get ``min_calib_range`` and ``max_calib_range``; nodes without a range stay.
-    """
+    """Returns a copy of a quantised symbol with ranges by output, ``{"conv0_output": (-1.5,
+    2.0)}``, as its nodes' ``min_calib_range`` and ``max_calib_range``; nodes without one stay."""
     if not th_dict:
         return qsym
     copies: dict[Node, Node] = {}

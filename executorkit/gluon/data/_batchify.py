@@ -58,8 +58,7 @@ def _numbers(data: Sequence[Any]) -> np.ndarray:
         raise BatchError("a batch", problem, hint="a batchify_fn that pads them") from None
     if values.dtype.name not in DTYPE_NUMBERS:
         problem = f"its samples are of type {type(data[0]).__name__}, expected arrays or numbers"
-        hint = "a batchify_fn for them"
-        raise DataArgumentError("a batch", problem, hint=hint)
+        raise DataArgumentError("a batch", problem, hint="a batchify_fn for them")
     return values
 
 

@@ -190,8 +190,7 @@ def _batch_sampler(
     dataset: Any, batch_size: int | None, shuffle: bool, sampler: Any, last_batch: str | None
 ) -> BatchSampler:
     if batch_size is None:
-        problem = "it is None, and batch_sampler, too"
-        raise ArgumentValueError("DataLoader: batch_size", problem)
+        raise ArgumentValueError("DataLoader: batch_size", "it is None, and batch_sampler, too")
     if sampler is None:
         order: type[Sampler] = RandomSampler if shuffle else SequentialSampler
         sampler = order(len(dataset))

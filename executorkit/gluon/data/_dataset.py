@@ -96,8 +96,7 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            problem = "no arrays are given, expected one or more"
-            raise ArgumentValueError("ArrayDataset", problem)
+            raise ArgumentValueError("ArrayDataset", "no arrays are given, expected one or more")
         self._length = len(args[0])
         self._data: list[Any] = []
         for place, data in enumerate(args):
@@ -117,9 +116,8 @@ class ArrayDataset(Dataset):
 
 
 class RecordFileDataset(Dataset):
-    """The records (bytes) of a RecordIO file with an index file of the same name (``.idx``).
-    Several threads and forked processes may read samples. Raises OSError if a file cannot be read.
-    """
+    """The records (bytes) of a RecordIO file with an index file of the same name (``.idx``), which
+    threads and forked processes may read at once. OSError if a file cannot be read."""
 
     def __init__(self, filename: str | os.PathLike[str]) -> None:
         self.filename = os.fspath(filename)
@@ -203,5 +201,4 @@ class _DownloadedDataset(Dataset):
 
 
 def _undefined(instance: object, method: str) -> NotSupportedError:
-    name = f"{type(instance).__name__}.{method}"
-    return NotSupportedError(name, "the class does not define it")
+    return NotSupportedError(f"{type(instance).__name__}.{method}", "the class does not define it")

@@ -52,8 +52,7 @@ def short_hash(name: str) -> str:
     """Returns the first 8 digits of the SHA-1 of a network's published file. Raises ValueError
     (ArgumentValueError) for a network without one."""
     if name not in _model_sha1:
-        problem = f"Pretrained model for {name} is not available."
-        raise ArgumentValueError("model_zoo", problem)
+        raise ArgumentValueError("model_zoo", f"Pretrained model for {name} is not available.")
     return _model_sha1[name][:8]
 
 

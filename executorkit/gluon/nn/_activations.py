@@ -1,5 +1,4 @@
-"""Activations: elementwise functions, some with a parameter. The output has the shape of the
-input."""
+"""Activations: elementwise functions, some with a parameter, of an input of any shape."""
 
 from typing import Any, Unpack
 
@@ -32,8 +31,7 @@ def activation_of(name: str | None) -> Activation | None:
 
 
 class LeakyReLU(HybridBlock):
-    """Leaky ReLU: x if positive, otherwise ``alpha * x``. Raises ArgumentValueError for a negative
-    alpha."""
+    """Leaky ReLU: x if positive, else ``alpha * x``. ArgumentValueError for a negative alpha."""
 
     def __init__(self, alpha: float, **kwargs: Unpack[BlockOptions]) -> None:
         if alpha < 0:

@@ -214,13 +214,11 @@ class HybridLambda(HybridBlock):
 def _check_name(where: str, name: str, *namespaces: Any) -> None:
     for namespace in namespaces:
         if not hasattr(namespace, name):
-            problem = f"{namespace.__name__} has no function {name!r}"
-            raise ArgumentValueError(where, problem)
+            raise ArgumentValueError(where, f"{namespace.__name__} has no function {name!r}")
 
 
 def _not_a_function(where: str, value: object) -> ArgumentValueError:
-    problem = f"{value!r} is neither a function nor the name of one"
-    return ArgumentValueError(where, problem)
+    return ArgumentValueError(where, f"{value!r} is neither a function nor the name of one")
 
 
 def _name_of(function: Function) -> str:

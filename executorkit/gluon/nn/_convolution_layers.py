@@ -288,8 +288,7 @@ class Conv1DTranspose(_Conv):
 
 
 class Conv2DTranspose(_Conv):
-    """Transposed convolution over two axes: :class:`Conv1DTranspose` for an input
-    (N, in_channels, H, W)."""
+    """Transposed convolution over two axes, as :class:`Conv1DTranspose`: input (N, C, H, W)."""
 
     _axes = 2
 

@@ -122,9 +122,8 @@ class BatchNormReLU(_BatchNorm):
 
 
 class InstanceNorm(HybridBlock):
-    """Instance normalization: :class:`BatchNorm` with mean and variance of each channel of each
-    sample. Parameters: ``gamma``, ``beta``, (in_channels,) each. Ulyanov et al., arXiv:1607.08022.
-    """
+    """Instance normalization: :class:`BatchNorm` with mean and variance by channel of each sample.
+    Parameters: ``gamma``, ``beta``, (in_channels,) each. Ulyanov et al., arXiv:1607.08022."""
 
     def __init__(
         self,

@@ -225,8 +225,7 @@ class _RNNLayer(HybridBlock):
         if states is None:
             if isinstance(inputs, NDArray):
                 batch = inputs.shape[self._layout.find("N")] if inputs.ndim > 1 else 0
-                options = {"ctx": inputs.context, "dtype": inputs.dtype}
-                states = self.begin_state(batch, **options)
+                states = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
             else:
                 states = self.begin_state(0, func=symbol.zeros)
         if isinstance(states, tensor_types):

@@ -1,5 +1,4 @@
-"""``mx.gluon.rnn.rnn_cell``: MXNet's import path of cells, and of the functions that cells of
-libraries use."""
+"""``mx.gluon.rnn.rnn_cell``: MXNet's import path of cells and of functions for libraries' cells."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -47,8 +47,7 @@ def check_inputs(length: int, inputs: Tensor, axis: int) -> None:
         return
     if isinstance(inputs, NDArray):
         if axis >= inputs.ndim:
-            problem = f"{inputs.shape} has no time axis {axis}"
-            raise ArgumentValueError(where, problem)
+            raise ArgumentValueError(where, f"{inputs.shape} has no time axis {axis}")
         steps = inputs.shape[axis]
     else:
         steps = len(inputs)

@@ -9,8 +9,7 @@ from ._metrics import listed_metrics
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Ends a training after the epochs or batches of ``fit``, which replace ``max_epoch`` and
-    ``max_batch``."""
+    """Ends a training after ``fit``'s epochs or batches, else ``max_epoch`` or ``max_batch``."""
 
     def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:
         self.max_epoch = max_epoch

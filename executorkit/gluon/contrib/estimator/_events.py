@@ -7,9 +7,8 @@ Trained: TypeAlias = Any
 
 
 class EventHandler:
-    """Base class of handlers. A handler derives from the events that it receives, and defines their
-    methods. Handlers with a lower ``priority`` (0 by default) run first, equal ones in the given
-    order."""
+    """Base class of handlers, which derive from the events that they receive and define their
+    methods. Those of lower ``priority`` (0 by default) run first, equal ones in the given order."""
 
 
 class TrainBegin(EventHandler):

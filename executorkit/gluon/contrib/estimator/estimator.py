@@ -333,8 +333,7 @@ def _checked_contexts(context: Any) -> list[Context]:
         raise ArgumentValueError("Estimator: context", problem, hint="mx.cpu(), [mx.gpu(0)]")
     for ctx in contexts:
         if ctx.device_type == "gpu" and ctx.device_id >= num_gpus():
-            problem = f"{ctx} does not exist"
-            raise ArgumentValueError("Estimator: context", problem, hint="mx.cpu()")
+            raise ArgumentValueError("Estimator: context", f"{ctx} does not exist", hint="mx.cpu()")
     return contexts
 
 

@@ -115,8 +115,7 @@ class CIFAR10(dataset._DownloadedDataset):
     def _parsed(self, content: bytes, where: str) -> tuple[np.ndarray, np.ndarray]:
         size = self._label_bytes + 3 * 32 * 32
         if len(content) % size:
-            problem = f"{len(content)} bytes, expected a multiple of {size}"
-            raise FileFormatError(where, problem)
+            raise FileFormatError(where, f"{len(content)} bytes, expected a multiple of {size}")
         rows = np.frombuffer(content, np.uint8).reshape(-1, size)
         pictures = rows[:, self._label_bytes :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         return pictures, self._label_of(rows[:, : self._label_bytes]).astype(np.int32)

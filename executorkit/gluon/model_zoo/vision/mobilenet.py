@@ -112,8 +112,7 @@ def get_mobilenet(
     root: str = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """Returns a new :class:`MobileNet`; ``pretrained`` reads parameters from a file in ``root``, to
-    ``ctx``."""
+    """Returns a :class:`MobileNet`; ``pretrained`` reads parameters from ``root`` to ``ctx``."""
     name = f"mobilenet{_suffix(multiplier)}"
     return with_parameters(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
