@@ -8,31 +8,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .._scripts import Scripts
 from ..autograd_scripts import _facts as autograd_facts
 from ..autograd_scripts._facts import attempt, attempts
 
 __all__ = ["SCRIPTS", "attempt", "attempts", "graph", "low", "run", "script", "type_of"]
 
-#: Every script by name: a function of ``mx`` that returns what it saw.
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
+SCRIPTS = script = Scripts()
 _ROOT = Path(__file__).parents[3]
 _ALONE = """
 import json, sys, mxnet, mxnet.contrib.amp
 from tests.golden.amp_scripts import _facts
 print(json.dumps(_facts.observe(sys.argv[1], mxnet)))
 """
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    if function.__name__ in SCRIPTS:
-        raise ValueError(f"two scripts are called {function.__name__}")
-    SCRIPTS[function.__name__] = function
-    return function
 
 
 def run(name: str, mx: Any) -> Any:

@@ -8,18 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._scripts import Scripts
 from ..executor_scripts import _facts as executor_facts
 
-#: Every script by name: a function of ``mx`` that returns what it saw.
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    if function.__name__ in SCRIPTS:
-        raise ValueError(f"two scripts are called {function.__name__}")
-    SCRIPTS[function.__name__] = function
-    return function
+SCRIPTS = script = Scripts()
 
 
 def run(name: str, mx: Any) -> Any:

@@ -8,22 +8,15 @@ from typing import Any
 
 import numpy as np
 
-#: Every script by name: a function of ``mx`` that returns what it saw.
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
+from .._scripts import Scripts
+
+SCRIPTS = script = Scripts()
 
 #: Classes that an ``except`` clause of a user may name.
 _CAUGHT = (
     ValueError, TypeError, KeyError, RuntimeError, AssertionError, AttributeError, IndexError,
     NotImplementedError,
 )  # fmt: skip
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    if function.__name__ in SCRIPTS:
-        raise ValueError(f"two scripts are called {function.__name__}")
-    SCRIPTS[function.__name__] = function
-    return function
 
 
 def run(name: str, mx: Any) -> Any:

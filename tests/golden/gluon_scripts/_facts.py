@@ -12,6 +12,7 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._scripts import Scripts
 from ..autograd_scripts import _facts as autograd_facts
 from ..autograd_scripts._facts import attempt, attempts, leaf, recorded
 from ..executor_scripts._facts import numbers
@@ -21,16 +22,7 @@ __all__ = [
     "numbers", "parameters", "recorded", "run", "script", "warned",
 ]  # fmt: skip
 
-#: Every script by name: a function of ``mx`` that returns what it saw.
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    if function.__name__ in SCRIPTS:
-        raise ValueError(f"two scripts are called {function.__name__}")
-    SCRIPTS[function.__name__] = function
-    return function
+SCRIPTS = script = Scripts()
 
 
 def run(name: str, mx: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .._scripts import Scripts
 from ..executor_scripts._facts import attempt, numbers, plain
 
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
+SCRIPTS = script = Scripts()
 
 #: Devices and workloads by name: even and uneven slices, a device used twice.
 PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -19,12 +20,6 @@ PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "uneven": ((0, 1, 2), (1, 2, 1)),
     "one device twice": ((0, 0), (1, 1)),
 }
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    SCRIPTS[function.__name__] = function
-    return function
 
 
 def run(name: str, mx: Any) -> Any:

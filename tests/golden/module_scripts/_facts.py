@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._scripts import Scripts
 from ..executor_scripts._facts import attempt, numbers, plain
 
 __all__ = ["attempt", "numbers"]
 
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
+SCRIPTS = script = Scripts()
 
 _DIGITS = Path(__file__).parents[3] / "executorkit" / "data" / "digits.npz"
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    if function.__name__ in SCRIPTS:
-        raise ValueError(f"two scripts are called {function.__name__}")
-    SCRIPTS[function.__name__] = function
-    return function
 
 
 def run(name: str, mx: Any) -> Any:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from .._scripts import Scripts
 from ..autograd_scripts import _facts as autograd_facts
 from ..executor_scripts._facts import numbers
 from ..gluon_scripts._facts import fill
 
 __all__ = ["SCRIPTS", "fill", "numbers", "run", "script", "train"]
 
-#: Every script by name: a function of ``mx`` that returns what it saw.
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    SCRIPTS[function.__name__] = function
-    return function
+SCRIPTS = script = Scripts()
 
 
 def run(name: str, mx: Any) -> Any:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .._scripts import Scripts
 from ..executor_scripts._facts import attempt, numbers, plain
 
-SCRIPTS: dict[str, Callable[[Any], Any]] = {}
-
-
-def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a script; its name is its function's."""
-    SCRIPTS[function.__name__] = function
-    return function
+SCRIPTS = script = Scripts()
 
 
 def run(name: str, mx: Any) -> Any:
