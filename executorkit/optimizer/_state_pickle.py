@@ -159,10 +159,12 @@ class _Reader(pickle._Unpickler):  # type: ignore[name-defined]
         self._set_items(items)
 
     def _add_items(self) -> None:
-        self.stack[-1].update(map(_plain_key, self.pop_mark()))
+        items = self.pop_mark()
+        self.stack[-1].update(map(_plain_key, items))
 
     def _make_frozenset(self) -> None:
-        self.stack.append(frozenset(map(_plain_key, self.pop_mark())))
+        items = self.pop_mark()
+        self.stack.append(frozenset(map(_plain_key, items)))
 
     def _read_bytearray(self) -> None:
         # Python's own function reserves the memory before it reads.

@@ -1,6 +1,11 @@
-"""Measures single operators beside MXNet: the cases of ``_detection``, ``_regions`` and others.
+"""Times of operators of a family beside MXNet's. A ratio above 1 means that ours is faster.
 
-A ratio above 1 means that ours is faster.
+python -m benchmarks.bench_operators detection     those that loop: suppression, proposals, CTC
+                                     regions       that read images at computed places
+                                     images        that resample images or cut them up
+                                     indexing      that look up, order and mask
+                                     algebra       linear algebra
+                                     updates       of parameters
 """
 
 from __future__ import annotations
@@ -19,13 +24,18 @@ from ._measure import ORACLE, Oracle
 from ._operators import Case, cases, magnitude, make_run
 from ._timing import seconds
 
+#: Modules with cases.
+FAMILIES = ("detection", "regions", "images", "indexing", "algebra", "updates")
 
-def main(family: str, description: str | None) -> None:
-    """The command of a ``bench_<family>.py``: measures and prints a table."""
-    parser = argparse.ArgumentParser(description=description)
+
+def main() -> None:
+    """Measures and prints a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("family", choices=FAMILIES)
     parser.add_argument("--pairs", type=int, default=15, help="number of steady calls of each")
     parser.add_argument("--only", default="", help="a part of the names to measure")
     options = parser.parse_args()
+    family = f"_{options.family}"
     print(f"JAX {jax.__version__}, {os.cpu_count()} cores\n")
     oracle = Oracle("benchmarks._operators", family) if ORACLE in os.environ else None
     selected = [c for c in cases(mx, family) if options.only in c.name]
@@ -48,3 +58,7 @@ def _row(case: Case, oracle: Oracle | None, pairs: int) -> list[str]:
     times = oracle.time_in_pairs(case.name, run, pairs)
     return [*row, f"{times.ours * 1e3:,.1f} ms", f"{times.theirs * 1e3:,.1f} ms",
             f"{times.ratio:.2f}"]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
