@@ -58,17 +58,17 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1364, "_files": 464, "_support": 937, "arrays": 1050, "autograd": 3721, "callback":
-    176, "calls": 1267, "contrib": 2360, "data": 52, "debugging": 638, "display": 1914,
-    "executor": 3120, "executorkit": 3939, "export": 728, "gluon": 12557, "image": 2094,
-    "initializer": 673, "inspection": 669, "io": 2951, "jaxpr_interpreter": 3310, "jaxprs": 674,
-    "kvstore": 804, "lowering": 4517, "metric": 1335, "model": 1051, "module": 3131, "ndarray":
+    "_cli": 1362, "_files": 464, "_support": 936, "arrays": 1046, "autograd": 3721, "callback":
+    172, "calls": 1267, "contrib": 2353, "data": 52, "debugging": 638, "display": 1913,
+    "executor": 3108, "executorkit": 3937, "export": 722, "gluon": 12513, "image": 2089,
+    "initializer": 673, "inspection": 665, "io": 2947, "jaxpr_interpreter": 3310, "jaxprs": 674,
+    "kvstore": 788, "lowering": 4504, "metric": 1327, "model": 1050, "module": 3119, "ndarray":
     3164, "notebook": 300, "numpy": 1946, "numpy_extension": 123, "onnx": 4469, "ops": 18410,
-    "optimizer": 3349, "parallel": 3978, "processes": 988, "profiler": 883, "program": 6662,
-    "rnn": 1253, "symbol": 2931, "test_utils": 1419, "training": 939, "visualization": 456,
+    "optimizer": 3348, "parallel": 3971, "processes": 979, "profiler": 876, "program": 6638,
+    "rnn": 1249, "symbol": 2929, "test_utils": 1418, "training": 935, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 106_766
+TOTAL_LINES = 106_561
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

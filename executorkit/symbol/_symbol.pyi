@@ -144,9 +144,8 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def infer_shape_partial(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
-        """Returns the known part of :meth:`infer_shape`, more of it than MXNet: () for an unknown
-    shape, 0 for an unknown dimension. Under :func:`executorkit.util.np_shape` they are None and -1.
-    """
+        """Returns the known part of :meth:`infer_shape`, more than MXNet knows: () for an unknown
+    shape, 0 for an unknown dimension; under :func:`executorkit.util.np_shape` None and -1."""
         ...
 
     def infer_type(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
