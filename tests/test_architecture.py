@@ -63,12 +63,12 @@ LINE_BUDGETS = {
     "executor": 3108, "executorkit": 3937, "export": 722, "gluon": 12513, "image": 2089,
     "initializer": 673, "inspection": 665, "io": 2947, "jaxpr_interpreter": 3310, "jaxprs": 674,
     "kvstore": 788, "lowering": 4504, "metric": 1327, "model": 1050, "module": 3119, "ndarray":
-    3164, "notebook": 300, "numpy": 1946, "numpy_extension": 123, "onnx": 4469, "ops": 18410,
+    3162, "notebook": 300, "numpy": 1946, "numpy_extension": 123, "onnx": 4469, "ops": 18405,
     "optimizer": 3348, "parallel": 3971, "processes": 979, "profiler": 876, "program": 6638,
     "rnn": 1249, "symbol": 2929, "test_utils": 1418, "training": 935, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 106_561
+TOTAL_LINES = 106_554
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

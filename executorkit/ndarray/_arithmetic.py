@@ -80,8 +80,6 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
         number = _number(name, number)
     if is_floating(array.storage.dtype):
         return run(_of_scalar(scalar), type(array), (array,), (float(number),), out)
-    if out is None and array.storage.dtype == bool:
-        array = _run("Cast", None, array, dtype="int64")
     return _run(scalar, out, array, scalar=number)
 
 

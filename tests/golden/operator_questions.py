@@ -201,6 +201,52 @@ types(nd.amp_multicast(d, i, num_outputs=2))
 types(nd.amp_multicast(x, i, num_outputs=2))
 """
 
+BOOLEANS = """
+m = nd.array([1, 0], dtype="bool"); (a + 2).bind(mx.cpu(), {"a": m}).forward()[0]
+m = nd.array([1, 0], dtype="bool"); (a == 0.5).bind(mx.cpu(), {"a": m}).forward()[0]
+m = nd.array([1, 0], dtype="bool"); (2 - a).bind(mx.cpu(), {"a": m}).forward()[0]
+(a * 1.5).infer_type(a="bool")[1]
+m = nd.array([1, 0], dtype="bool"); nd._internal._minus_scalar(m, scalar=2)
+m = nd.array([1, 0], dtype="bool"); nd._internal._plus_scalar(m, scalar=0.5, is_int=False)
+m = nd.array([1, 0], dtype="bool"); m += 1; m
+m = nd.array([1, 0], dtype="bool"); nd._internal._mul_scalar(m, scalar=3, out=i[:2].astype("int64"))
+nd.mean(nd.array([[1, 1], [1, 0], [0, 0]], dtype="bool"), axis=1)
+"""
+
+REFUSED_ATTRIBUTES = """
+nd.topk(y, k=2.0)
+nd.topk(y, k="2")
+nd.topk(y, k=" 2")
+nd.one_hot(w, depth=np.float32(4))
+nd.one_hot(w, depth=np.int64(4)).shape
+nd.softmax(x, axis=True)
+nd.softmax(x, temperature=True)
+nd.sum(x, axis=1.0)
+nd.sum(x, axis="1,0")
+nd.sum(y, axis="[0, 1]").shape
+nd.slice(x, begin=(0.0, 1), end=(1, 2))
+nd.slice(x, begin="(0,None)", end=(1, 2)).shape
+S.FullyConnected(a, num_hidden=4.0)
+S.L2Normalization(a, eps="0x1")
+S.Dropout(a, axes=(-1,), mode="always").infer_shape(a=(2, 3))
+nd.Dropout(x, axes=(2,), mode="always")
+nd.L2Normalization(x, mode="channel")
+nd.SoftmaxOutput(x, w[:2], smooth_alpha=1.5)
+nd.softmax(w, nd.array([2], dtype="int32"), use_length=True)
+S.softmax(a, b, use_length=True).infer_shape(a=(3,))
+S.Convolution(a, kernel=(2, 2), num_filter=1, stride=(0, 1)).infer_shape(a=(1, 1, 4, 4))
+nd.im2col(nd.ones((1, 1, 4, 4)), kernel=(2, 2), stride=(0, 1))
+nd.im2col(nd.ones((1, 1, 4, 4)), kernel=(2, 2), dilate=(1, 0))
+nd.depth_to_space(nd.ones((1, 4, 2, 2)), block_size=0)
+numpy(lambda: nd.max(nd.zeros((0, 3)), axis=1))
+numpy(lambda: S.min(a).bind(mx.cpu(), {"a": nd.zeros((0,))}).forward()[0])
+nd.contrib.box_nms(nd.array([[[0, 0.9, 0, 0, 1, 1], [0, 0.8, 0, 0, 1, 1]]]), topk=0)
+nd.contrib.box_nms(nd.ones((1, 2, 6)), score_index=2)
+nd.contrib.box_nms(nd.ones((1, 2, 6)), id_index=1)
+nd.contrib.box_nms(nd.ones((1, 2, 6)), score_index=-1)
+nd.contrib.box_nms(nd.ones((1, 2, 6)), coord_start=3)
+"""
+
 THEMES = {
     "refused values": REFUSED_VALUES,
     "integer gradients": INTEGER_GRADIENTS,
@@ -209,6 +255,8 @@ THEMES = {
     "lengths of 0": LENGTHS_OF_0,
     "loops": LOOPS,
     "mixed precision": MIXED_PRECISION,
+    "booleans": BOOLEANS,
+    "refused attributes": REFUSED_ATTRIBUTES,
 }
 
 

@@ -27,6 +27,8 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
     if len(value) != rank:
         problem = f"{value} has {len(value)} entries, expected {rank}"
         raise AttributeValueError(f"attribute {name!r}", problem, because=f"kernel has {rank} axes")
+    if min(value) < 1 == default:
+        raise AttributeValueError(f"attribute {name!r}", f"{value}, expected positive entries")
     return value
 
 
@@ -115,7 +117,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     stride, dilate, pad = conv_window(p)
     channels = data[layout.index("C")] if len(data) == len(layout) else 0
     expected = shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel)
-    if min(*stride, *dilate, *p.kernel) < 1 or min(pad) < 0 or weight != expected:
+    if min(p.kernel) < 1 or min(pad) < 0 or weight != expected:
         return None
     if channels % p.num_group or p.num_filter % p.num_group:
         return None
@@ -244,12 +246,13 @@ def convolution(
     rank = len(kernel)
     axes_layout = data_layout(layout, rank)
     strides, edges = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
+    dilation = per_axis("dilate", dilate, rank, 1)
     if num_group == 1 and max(kernel) == 1 and not any(edges):
         if axes_layout[-1] == "C" and max(strides) > 1:
             data, strides = data[:, *(slice(None, None, s) for s in strides)], (1,) * rank
         if max(strides) == 1 and (axes_layout[-1] == "C" or jax.default_backend() == "cpu"):
             return with_bias(_pointwise(data, weight, axes_layout), bias, axes_layout)
-    dims = ConvDims(strides, edges, per_axis("dilate", dilate, rank, 1), num_group, axes_layout)
+    dims = ConvDims(strides, edges, dilation, num_group, axes_layout)
     covered = fully_covered_axes(data.shape, kernel, dims)
     if covered:
         data, weight = fold_into_channels(data, covered), fold_into_channels(weight, covered)

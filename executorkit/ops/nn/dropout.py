@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from ...errors import AttributeValueError
+from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Key, Shape, Train, Tuning
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
@@ -18,6 +18,9 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
     if not 0 <= p.p <= 1:
         raise AttributeValueError(f"p={p.p}, expected a probability between 0 and 1")
     s.same("data", "out0")
+    data = s["data"]
+    if data is not None and p.axes and not 0 <= min(p.axes) <= max(p.axes) < len(data):
+        raise ShapeError(f"axes={p.axes}, expected 0 to {len(data) - 1}", f"data is {data}")
 
 
 def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:

@@ -13,7 +13,7 @@ from jax import Array, lax
 
 from ..._support.annotations import Raw
 from ...errors import MXNetError
-from ..schema.attrs import Aux, Shape, Train
+from ..schema.attrs import Aux, Shape, Train, UnitInterval
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
 from ..schema.operator_registry import named, register
 from ..schema.traits import IGNORES_UNKNOWN, LABEL_FOR_GRADIENT, NAMED_DATA
@@ -237,7 +237,7 @@ def softmax_output(
     preserve_shape: bool = False,
     normalization: Normalization = "null",
     out_grad: bool = False,
-    smooth_alpha: float = 0.0,
+    smooth_alpha: UnitInterval = 0.0,
 ):
     """Computes softmax, with the gradient of the cross entropy: ``(p - onehot(label)) * scale``.
 

@@ -139,6 +139,8 @@ def l2_normalization(
     ("channel"), or over the axes from 2 on ("spatial"). Returns data's shape and dtype.
     """
     first, last = {"instance": (1, data.ndim), "channel": (1, 2), "spatial": (2, data.ndim)}[mode]
+    if mode != "instance" and data.ndim < 3:
+        raise ShapeError(f"'data' is {data.shape}, expected at least 3 axes", f"mode={mode!r}")
     axes = tuple(range(first, last))
     x = at_least_float32(data)
     square = jnp.sum(lax.square(x), axes, keepdims=True) + eps

@@ -82,7 +82,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
         counts = (1,) * rank
     else:
         stride, pad = _stride_and_pad(p.stride, p.pad, rank)
-        if min(stride) < 1 or not all(0 <= x < k for x, k in zip(pad, p.kernel, strict=True)):
+        if not all(0 <= x < k for x, k in zip(pad, p.kernel, strict=True)):
             return None
         sizes = tuple([data[axis] for axis in axes])
         counts = _out_sizes(sizes, p.kernel, stride, pad, p.pooling_convention)

@@ -26,7 +26,9 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
     if not -len(data) <= p.axis < len(data):
         raise ShapeError(f"axis {p.axis} is out of range", because=f"data is {data}")
     axis = p.axis % len(data)
-    s.set("length", data[:axis] + data[axis + 1 :], because=f"data is {data} and axis={p.axis}")
+    if len(data) > 1 or s["length"] is None:  # one row may have its length as () or (1,)
+        length = data[:axis] + data[axis + 1 :] or (1,)
+        s.set("length", length, because=f"data is {data} and axis={p.axis}")
 
 
 def _infer_shape_without_length(s: ShapeFacts, p: Params) -> None:
@@ -106,7 +108,8 @@ def softmax(
     x = _divided_by_temperature(data, temperature)
     if length is None:
         return _softmax(x, axis).astype(dtype or data.dtype)
-    inside = lax.broadcasted_iota("int32", x.shape, axis % x.ndim) < jnp.expand_dims(length, axis)
+    length = jnp.expand_dims(length, axis) if x.ndim > 1 else length.reshape(1)
+    inside = lax.broadcasted_iota("int32", x.shape, axis % x.ndim) < length
     # The lowest finite number, not -inf: a row of length 0 must not become NaN.
     out = _softmax(jnp.where(inside, x, jnp.finfo(x.dtype).min), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)

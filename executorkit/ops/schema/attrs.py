@@ -5,7 +5,6 @@ A value given from Python is first written as text (:func:`to_text`) and then re
 its annotation, so that a call and a file agree. No jax in here.
 """
 
-import ast
 import inspect
 import math
 import re
@@ -59,9 +58,7 @@ DTYPES = {
 DTYPE_NUMBERS = {name: number for number, name in DTYPES.items()}
 
 _REQUIRED: Any = object()
-_LONG = re.compile(r"(?<=\d)[lL]\b")
-#: Decimal integers, whose value needs no parser of Python.
-_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+[lL]?\s*")
 
 
 def dtype_of(value: Any) -> Any:
@@ -117,31 +114,10 @@ def to_text(value: object) -> str:
     return str(value)
 
 
-def _literal(text: str) -> Any:
-    return ast.literal_eval(_LONG.sub("", text.strip()))
-
-
 def _parse_int(text: str) -> int:
-    if _DECIMAL.fullmatch(text):
-        return int(text)
-    value = _literal(text)
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if not isinstance(value, int):
+    if not _INTEGER.fullmatch(text):
         raise ValueError
-    return value
-
-
-def _parse_float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        value = _literal(text)
-        if not isinstance(value, int | float):
-            raise ValueError from None
-        return float(value)
+    return int(text.rstrip(" lL"))
 
 
 def _parse_count(text: str) -> int:
@@ -152,7 +128,7 @@ def _parse_count(text: str) -> int:
 
 
 def _parse_unit_interval(text: str) -> float:
-    value = _parse_float(text)
+    value = float(text)
     if not 0 <= value <= 1:
         raise ValueError
     return value
@@ -168,16 +144,10 @@ def _parse_bool(text: str) -> bool:
 
 def _parse_tuple(text: str, item: Callable[[str], Any]) -> tuple[Any, ...]:
     text = text.strip()
-    if text in ("", "()", "[]"):
-        return ()
-    if text[0] + text[-1] in ("()", "[]"):
-        parts = [part.strip() for part in text[1:-1].strip().removesuffix(",").split(",")]
-        if all(map(_DECIMAL.fullmatch, parts)):
-            return tuple(map(item, parts))
-    value = _literal(text)
-    if not isinstance(value, tuple | list):
-        value = (value,)
-    return tuple(item(repr(v)) for v in value)
+    if text[:1] + text[-1:] in ("()", "[]"):
+        text = text[1:-1].strip().removesuffix(",")
+        return tuple(item(part.strip()) for part in text.split(",")) if text else ()
+    return (item(text),) if text else ()
 
 
 def _parse_dtype(text: str) -> str:
@@ -217,7 +187,7 @@ def _parser(annotation: object) -> tuple[Callable[[str], Any], str]:
         return lambda text: _parse_tuple(text, item), f"a tuple, each entry {words}"
     simple: dict[Any, tuple[Callable[[str], Any], str]] = {
         int: (_parse_int, "an integer"),
-        float: (_parse_float, "a number"),
+        float: (float, "a number"),
         bool: (_parse_bool, "True or False"),
         str: (str, "a text"),
     }

@@ -228,18 +228,19 @@ _SCALAR_NAMES = {
 
 
 def infer_scalar_type(t: TypeFacts, p: Params) -> None:
-    if p.is_int:
+    if t["data"] == "bool" or (t["data"] is not None and not p.is_int):
+        number = "int64" if p.is_int else "float64"
+        t.set("out0", t["data"] if "float" in t["data"] else number)
+    elif p.is_int:
         t.same()
-    elif t["data"] is not None:
-        t.set("out0", t["data"] if "float" in t["data"] else "float64")
     else:
         t.set("data", t["out0"])
 
 
 def scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Array]:
     def op(data: Array, *, scalar: float = 1.0, is_int: bool = True) -> Array:
-        if not is_int and not is_floating(data):
-            data = data.astype("float64")
+        if data.dtype == bool or not (is_int or is_floating(data)):
+            data = data.astype("int64" if is_int else "float64")
         constant = scalar_constant(scalar, data.dtype)
         return rule.fn(constant, data) if first else rule.fn(data, constant)
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array, lax
 
 from ..._support.annotations import Raw
-from ...errors import AttributeValueError
+from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Floats, Shape
 from ..schema.inference import (
     Params,
@@ -69,8 +69,10 @@ def _extreme(
     primitive: Callable[[Array, tuple[int, ...]], Array], general: Callable[..., Array]
 ) -> Reduction:
     def run(x: Array, axes: tuple[int, ...]) -> Array:
-        if x.dtype == bool or not is_known(*x.shape) or 0 in x.shape:
+        if x.dtype == bool or not is_known(*x.shape):
             return general(x, axes, keepdims=True)
+        if 0 in x.shape:
+            raise ShapeError(f"data is {x.shape}: no elements have no maximum and no minimum")
         return _reduced(primitive, x, axes)
 
     return run
@@ -83,6 +85,8 @@ def _mean(x: Array, axes: tuple[int, ...]) -> Array:
     total = _sum(x, axes)
     if is_floating(x):
         return total / count
+    if x.dtype == bool:
+        return total
     return lax.div(total.astype(jnp.int64), jnp.full_like(total, count, jnp.int64)).astype(x.dtype)
 
 

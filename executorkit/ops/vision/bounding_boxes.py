@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.core import min_dim
 
+from ...errors import AttributeValueError
 from ..schema.inference import Params, ShapeFacts, same_shapes
 from ..schema.operator_registry import FileFormat, register
 from ..tensor.ordering import order
@@ -132,13 +133,21 @@ def box_nms(
     data (..., N, W), floating: N boxes of W numbers, of which ``coord_start`` and the three behind
     it are the box, ``score_index`` its score and ``id_index`` (if not negative) its class. Boxes
     count whose score is above ``valid_thresh`` and whose class is not ``background_id``; the
-    ``topk`` best of them (all, if not positive) are compared; a box goes if a better one overlaps
+    ``topk`` best of them (all, if negative) are compared; a box goes if a better one overlaps
     it by more than ``overlap_thresh`` and has its class, without its fraction (any class with
     ``force_suppress`` or without ``id_index``). Returns data's shape: the boxes that stay, best
-    first, then rows of -1.
+    first, then rows of -1; with ``topk=0``, data.
 
     The gradient is routed back to the rows that stay; a change of format does not enter it.
     """
+    used = [score_index, *range(coord_start, coord_start + 4), *[id_index] * (id_index >= 0)]
+    if len(set(used)) < len(used) or min(used) < 0 or max(used) >= data.shape[-1]:
+        raise AttributeValueError(
+            f"score_index={score_index}, id_index={id_index}, coord_start={coord_start}, expected "
+            f"different numbers of rows of {data.shape[-1]}"
+        )
+    if topk == 0:
+        return data
     rows = data.reshape(-1, *data.shape[-2:])
     count = rows.shape[1]
     fixed = lax.stop_gradient(rows)
