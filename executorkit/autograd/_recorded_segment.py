@@ -42,7 +42,7 @@ from ._trace import (
 )
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
-_ENTRY, _HISTORY = attrgetter("graph_entry"), attrgetter("history")
+_HISTORY = attrgetter("history")
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 _NOTHING: Mapping[int, Raw] = {}
 _NO_SUMS: Mapping[Variable, Raw] = {}
@@ -229,9 +229,10 @@ class RecordedSegment(TapeSegment):
 
     def add_graph(
         self, call: GraphCall, train: bool, references: References, check: Callable[[], object]
-    ) -> list[RecordedValue]:
+    ) -> tuple[list[RecordedValue], Sequence[int]]:
         """Adds the calls of a graph by one look-up; ``check`` is called for arrays of kinds that
-        are new here. Values that it does not return have no storage."""
+        are new here. Returns its distinct outputs, and the place of each output among them; other
+        values have no storage."""
         before = self.trace
         keys, new = references
         graph = before.after_graph(call, train, keys, check)
@@ -239,27 +240,27 @@ class RecordedSegment(TapeSegment):
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
-        storages.extend([_dead] * (trace.n_values - before.n_values))
+        storages += [_dead] * graph.n_new
         if new:
-            arrays = list(map([*new].__getitem__, graph.leaves))
-            values, versions, links = zip(*map(new.__getitem__, arrays), strict=True)
-            self._leaf_arrays += arrays
-            self._leaf_values += values
-            self.leaf_entries += links
-            facts = zip(graph.leaf_numbers, versions, map(_ENTRY, arrays), strict=True)
-            self._known.update(zip(arrays, facts, strict=True))
-        outputs: dict[int, RecordedValue] = {}
-        for number, (shape, dtype) in zip(graph.outputs, graph.types, strict=True):
-            if number not in outputs:
-                storage = Storage(shape, dtype, None, False, self)
-                storages[number] = weakref.ref(storage)
-                outputs[number] = RecordedValue(self, number, storage)
+            arrays, facts, known = [*new], [*new.values()], self._known
+            for place, number in graph.leaves:
+                array = arrays[place]
+                value, version, link = facts[place]
+                self._leaf_arrays.append(array)
+                self._leaf_values.append(value)
+                self.leaf_entries.append(link)
+                known[array] = number, version, array.graph_entry
+        outputs = []
+        for number, (shape, dtype) in graph.outputs:
+            storage = Storage(shape, dtype, None, False, self)
+            storages[number] = weakref.ref(storage)
+            outputs.append(RecordedValue(self, number, storage))
         for _ in range(trace.n_draws - before.n_draws):
             self._draws.append(next_key_data(self.context))
         self.trace = trace
         if trace.n_calls >= MAX_CALLS:
             self.close(f"{MAX_CALLS} calls were recorded")
-        return list(map(outputs.__getitem__, graph.outputs))
+        return outputs, graph.places
 
     def _drop_interrupted(self) -> None:
         trace = self.trace

@@ -213,17 +213,13 @@ def record_graph(
             with segment.lock:
                 # Otherwise another thread has read one of its values meanwhile.
                 if segment.status is _RECORDING:
-                    outputs = segment.add_graph(call, train, references, check)
+                    outputs, places = segment.add_graph(call, train, references, check)
                     break
-    results: dict[int, Raw] = {}
+    results = []
     for entry in outputs:
-        if entry.number not in results:
-            storage = entry.storage
-            array = cls.from_storage(storage, 0, storage.shape, context, entry)
-            results[entry.number] = array
-    if len(outputs) == 1:
-        return list(results.values())
-    return [results[entry.number] for entry in outputs]
+        storage = entry.storage
+        results.append(cls.from_storage(storage, 0, storage.shape, context, entry))
+    return results if len(places) == len(results) else list(map(results.__getitem__, places))
 
 
 def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence[Handle]) -> None:

@@ -71,13 +71,14 @@ leaf_kind = lru_cache(maxsize=_MAX_STATES // 4)(LeafKind)
 
 
 class GraphTrace(NamedTuple):
-    """The trace after a graph's calls: its new leaves, by place and number, and its outputs."""
+    """The trace after a graph's calls, and its number of new values; its new leaves, by place and
+    number; and its outputs: the place of each among the distinct ones, by number and type."""
 
     trace: CallTrace
-    leaves: tuple[int, ...]
-    leaf_numbers: tuple[int, ...]
-    outputs: tuple[int, ...]
-    types: tuple[ArrayType, ...]
+    n_new: int
+    leaves: tuple[tuple[int, int], ...]
+    places: tuple[int, ...]
+    outputs: tuple[tuple[int, ArrayType], ...]
 
 
 class Skeleton:
@@ -335,24 +336,25 @@ def _walked(
 ) -> GraphTrace:
     values: dict[int, Raw] = dict(zip(graph.inputs, references, strict=True))
     new = [n for n, r in zip(graph.inputs, references, strict=True) if isinstance(r, LeafKind)]
-    leaves: list[int] = []
-    leaf_numbers: list[int] = []
+    leaves: list[tuple[int, int]] = []
+    before = trace.n_values
     for call, inputs, outputs in graph.calls:
         numbers: list[Raw] = []
         fresh = trace.n_values
         for n in inputs:
             numbers.append(values[n])
             if isinstance(values[n], LeafKind):
-                leaves.append(new.index(n))
-                leaf_numbers.append(fresh)
+                leaves.append((new.index(n), fresh))
                 values[n] = fresh
                 fresh += 1
         op_trains = train or call.op.train_name is None
         trace = trace.after(call, op_trains, tuple(numbers))
         values.update(zip(outputs, trace.outputs, strict=True))
-    outputs = tuple([values[n] for n in graph.outputs])
-    types = tuple(map(trace.type_of, outputs))
-    return GraphTrace(trace, tuple(leaves), tuple(leaf_numbers), outputs, types)
+    numbers = [values[n] for n in graph.outputs]
+    distinct = [*dict.fromkeys(numbers)]
+    outputs = tuple([(n, trace.type_of(n)) for n in distinct])
+    places = tuple(map(distinct.index, numbers))
+    return GraphTrace(trace, trace.n_values - before, tuple(leaves), places, outputs)
 
 
 class _Tree:

@@ -158,3 +158,41 @@ def test_a_context_does_not_matter_for_parameters_that_are_not_read(
         block.collect_params()[net.weight.name].list_ctx()
     block.initialize()
     assert block(nd.ones((1, 3))).shape == (1, 2)
+
+
+class Halved(gluon.nn.Dense):
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        return super().hybrid_forward(F, x / 2, weight, bias)
+
+
+class Negated(gluon.nn.Activation):
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return -super().hybrid_forward(F, x)
+
+
+def test_recorded_dense_layers_are_what_their_parts_say() -> None:
+    x, seen = nd.array([[1.0, -2.0]]), []
+
+    def outcome(layer: Any) -> list[Any]:
+        with autograd.record():
+            y = layer(x)
+        y.backward()
+        return [y.asnumpy().tolist(), layer.weight.grad().asnumpy().tolist()]
+
+    layer = gluon.nn.Dense(1, activation="relu", in_units=2, weight_initializer="ones")
+    halved = Halved(1, "relu", in_units=2, weight_initializer="ones")
+    for net in (layer, halved):
+        net.initialize()
+    layer.bias.set_data(nd.ones(1) * 2)
+    halved.bias.set_data(nd.ones(1))
+    for _ in range(3):  # each call after the first is recorded at once
+        assert outcome(layer) == [[[1.0]], [[1.0, -2.0]]]
+        assert outcome(halved) == [[[0.5]], [[0.5, -1.0]]]
+    with pytest.raises(mx.base.MXNetError, match="FullyConnected"), autograd.record():
+        layer(nd.ones((1, 3)))
+    hook = layer.act.register_forward_hook(lambda _, inputs, y: seen.append((*inputs, y)))
+    assert outcome(layer)[0] == [[1.0]]
+    assert [v.asnumpy().tolist() for v in seen[0]] == [[[1.0]], [[1.0]]]
+    hook.detach()
+    layer.act = Negated("relu")
+    assert outcome(layer) == [[[-1.0]], [[-1.0, 2.0]]]
