@@ -277,19 +277,15 @@ def _is_equal(size: Any, other: Any, of_jax: Any = shape_poly._DimExpr.__eq__) -
     return lower <= 0 <= upper and scope.decide(difference, "==")
 
 
-def _decide_comparisons() -> None:
-    # Every comparison of symbolic sizes calls one of these. JAX has no truth of a size: every
-    # remainder would be true.
-    for owner, name, function in (
-        (shape_poly, "_bounds_decision", size_bounds),
-        (shape_poly, "_geq_decision", _is_at_least),
-        (shape_poly._DimExpr, "__eq__", _is_equal),
-        (shape_poly._DimExpr, "__bool__", lambda size: size != 0),
-    ):
-        setattr(owner, name, function)
-
-
-_decide_comparisons()
+# Every comparison of symbolic sizes calls one of these. JAX has no truth of a size: every remainder
+# would be true.
+for _owner, _name, _function in (
+    (shape_poly, "_bounds_decision", size_bounds),
+    (shape_poly, "_geq_decision", _is_at_least),
+    (shape_poly._DimExpr, "__eq__", _is_equal),
+    (shape_poly._DimExpr, "__bool__", lambda size: size != 0),
+):
+    setattr(_owner, _name, _function)
 
 
 #: True while a program is traced, or its trace if nothing differentiates the program. Of other

@@ -60,15 +60,15 @@ NO_MIRROR = frozenset({"golden", "readme"})
 LINE_BUDGETS = {
     "_cli": 1362, "_files": 464, "_support": 936, "arrays": 1046, "autograd": 3720, "callback":
     172, "calls": 1267, "contrib": 2353, "data": 52, "debugging": 638, "display": 1913,
-    "executor": 3108, "executorkit": 3937, "export": 722, "gluon": 12561, "image": 2089,
-    "initializer": 673, "inspection": 665, "io": 2947, "jaxpr_interpreter": 3310, "jaxprs": 674,
+    "executor": 3108, "executorkit": 3933, "export": 722, "gluon": 12561, "image": 2089,
+    "initializer": 668, "inspection": 665, "io": 2937, "jaxpr_interpreter": 3310, "jaxprs": 674,
     "kvstore": 788, "lowering": 4504, "metric": 1327, "model": 1050, "module": 3119, "ndarray":
     3162, "notebook": 300, "numpy": 1946, "numpy_extension": 123, "onnx": 4469, "ops": 18405,
-    "optimizer": 3348, "parallel": 3971, "processes": 979, "profiler": 876, "program": 6638,
+    "optimizer": 3348, "parallel": 3971, "processes": 979, "profiler": 876, "program": 6599,
     "rnn": 1249, "symbol": 2929, "test_utils": 1418, "training": 935, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 106_601
+TOTAL_LINES = 106_543
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -40,11 +40,6 @@ def draw_normal(arr: NDArray, sigma: float) -> None:
     arr[:] = host
 
 
-def draw_bytes(arr: NDArray) -> None:
-    """Overwrites the array with uniform integers from -127 to 126."""
-    arr[:] = host_generator(arr).integers(-127, 127, arr.shape, np.int8)
-
-
 def bilinear(shape: tuple[int, ...]) -> np.ndarray:
     """Returns the bilinearly upsampling kernel, float32, in axes 2 and 3 of four.
 

@@ -13,7 +13,7 @@ from ..display import brief
 from ..errors import InitializerError, InputTypeError, NotSupportedError
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
-from ._host_numbers import bilinear, draw_bytes
+from ._host_numbers import bilinear, host_generator
 
 
 class InitDesc(str):
@@ -172,7 +172,7 @@ class Initializer(CheckedKeywords):
         raise NotSupportedError(f"{type(self).__name__}: parameter {name!r}", problem, hint=hint)
 
     def _init_quantized_weight(self, name: str, arr: NDArray) -> None:
-        draw_bytes(arr)
+        arr[:] = host_generator(arr).integers(-127, 127, arr.shape, np.int8)
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise InitializerError(

@@ -72,16 +72,9 @@ class Objects:
         left, top, right, bottom = self.boxes.T
         return self.with_boxes(np.stack([1 - right, top, 1 - left, bottom], 1))
 
-    def seen_in(self, box: CropBox) -> np.ndarray:
-        return seen_in(self.boxes, *box)
-
     def intersections(self, box: CropBox) -> np.ndarray:
         ends = [box.left + box.width, box.top + box.height]
         return shared_areas(self.boxes, np.array([box.left, box.top, *ends]))
-
-    @property
-    def areas(self) -> np.ndarray:
-        return areas(self.boxes)
 
 
 #: An image and its objects.
@@ -132,7 +125,7 @@ class DetectionAugmenter:
         right, bottom = (int((scale - 1) * n) - m for n, m in ((width, left), (height, top)))
         borders = top, max(bottom, 0), left, max(right, 0)
         padded = pad_image(np.ascontiguousarray(image), borders, self._options.fill_value)
-        return padded, objects.with_boxes(objects.seen_in(box))
+        return padded, objects.with_boxes(seen_in(objects.boxes, *box))
 
     def _crop(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
         options = self._options
@@ -147,7 +140,7 @@ class DetectionAugmenter:
                     left, top = int(box.left * width), int(box.top * height)
                     right = left + max(int(box.width * width), 1)
                     bottom = top + max(int(box.height * height), 1)
-                    objects = objects.with_boxes(objects.seen_in(box), kept)
+                    objects = objects.with_boxes(seen_in(objects.boxes, *box), kept)
                     return image[top:bottom, left:right], objects
         return image, objects
 
@@ -165,14 +158,14 @@ class DetectionAugmenter:
         return low, high
 
     def _kept(self, objects: Objects, box: CropBox, number: int) -> np.ndarray | None:
-        shared, areas = objects.intersections(box), objects.areas
+        shared, whole = objects.intersections(box), areas(objects.boxes)
         with np.errstate(divide="ignore", invalid="ignore"):
             quantities = {
-                "crop_overlaps": shared / (areas + box.area - shared),
+                "crop_overlaps": shared / (whole + box.area - shared),
                 "crop_sample_coverages": shared / box.area,
-                "crop_object_coverages": shared / areas,
+                "crop_object_coverages": shared / whole,
             }
-        valid = np.ones(len(areas), bool)
+        valid = np.ones(len(whole), bool)
         for name, values in quantities.items():
             low, high = self._bounds(name, number)
             if low > 0:
@@ -182,7 +175,7 @@ class DetectionAugmenter:
         if not valid.any():
             return None
         if self._options.crop_emit_mode == "overlap":
-            return shared > self._options.emit_overlap_thresh * areas
+            return shared > self._options.emit_overlap_thresh * whole
         centres = (objects.boxes[:, :2] + objects.boxes[:, 2:]) / 2
         low = np.array([box.left, box.top])
         high = np.array([box.left + box.width, box.top + box.height])

@@ -42,13 +42,10 @@ class RecordOptions:
         if len(shape) != 3 or shape[0] not in (1, 3, 4) or min(shape) < 1:
             problem = f"{shape}, expected (channels, height, width) with 1, 3 or 4 channels"
             raise DataArgumentError(f"{where}: data_shape", problem)
-        for name in ("batch_size", "preprocess_threads", "num_parts"):
-            if getattr(self, name) < 1:
-                problem = f"{getattr(self, name)}, expected an integer from 1 on"
-                raise DataArgumentError(f"{where}: {name}", problem)
-        for name in ("prefetch_buffer", "shuffle_chunk_size"):
-            if getattr(self, name) < 0:
-                problem = f"{getattr(self, name)}, expected an integer from 0 on"
+        counts = dict.fromkeys(("batch_size", "preprocess_threads", "num_parts"), 1)
+        for name, least in {**counts, "prefetch_buffer": 0, "shuffle_chunk_size": 0}.items():
+            if getattr(self, name) < least:
+                problem = f"{getattr(self, name)}, expected an integer from {least} on"
                 raise DataArgumentError(f"{where}: {name}", problem)
 
 

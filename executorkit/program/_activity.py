@@ -35,11 +35,6 @@ def _reached(
     return reached
 
 
-def on_active_path(step: GraphStep, active: Sequence[bool]) -> bool:
-    """Tells whether MXNet runs the step's backward: only then do its auxiliary states change."""
-    return active[step.first_output]
-
-
 def may_need_head_gradient(graph: Graph, active: Sequence[bool]) -> tuple[bool, ...]:
     """Tells for every output whether some path from an active argument avoids loss operators."""
     edges = ((s.inputs, s.outputs) for s in graph.steps if not s.op.loss(s.params))

@@ -54,21 +54,18 @@ class CompileTask:
                 if self._done.is_set() or self._thread not in (None, thread):
                     return
                 self._thread = thread
-            self._do()
+            start = time.perf_counter()
+            try:
+                self._work()
+            except Exception as error:  # raised where the task is waited for
+                self.error = error
+            self.seconds = time.perf_counter() - start
             self._done.set()
         except BaseException:
             if self._thread == thread:
                 self._thread = None
             raise
         self._work = _nothing
-
-    def _do(self) -> None:
-        start = time.perf_counter()
-        try:
-            self._work()
-        except Exception as error:  # raised where the task is waited for
-            self.error = error
-        self.seconds = time.perf_counter() - start
 
     def wait(self, timeout: float | None = None) -> bool:
         return self._done.wait(timeout)

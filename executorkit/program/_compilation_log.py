@@ -62,13 +62,7 @@ class CompilationLog:
         self.executables = 0
         self.code_bytes = 0
 
-    def count_trace(self) -> None:
-        self._count(loaded=False)
-
-    def count_load(self) -> None:
-        self._count(loaded=True)
-
-    def _count(self, loaded: bool) -> None:
+    def count(self, loaded: bool) -> None:
         with _lock:
             for counts in (self, self._counts):
                 counts.traces += not loaded

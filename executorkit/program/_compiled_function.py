@@ -38,7 +38,7 @@ from ._code_cache import (
     count_code,
     function_limit_bytes,
 )
-from ._compilation_log import CompilationCounts, CompilationLog, TraceRecord, counters
+from ._compilation_log import CompilationCounts, CompilationLog, counters
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, stored
 from ._first_calls import (
@@ -165,10 +165,6 @@ class CompiledFunction:
         return self.log.avals
 
     @property
-    def trace_log(self) -> Sequence[TraceRecord]:
-        return self.log.records
-
-    @property
     def executables(self) -> int:
         return self.log.executables
 
@@ -237,7 +233,7 @@ class CompiledFunction:
             jitted,
             None if settings.checks else settings.fingerprint,
             (self.name, self.donates, sorted(self.compiler_options.items())),
-            log.count_load,
+            lambda: log.count(loaded=True),
             check=lambda: self._first_calls.check_trace(),
         )
         static = settings.static_argnums
@@ -268,7 +264,7 @@ class CompiledFunction:
     def _traced(self) -> Function:
         def traced(*args: Tree) -> Tree:
             self._first_calls.check_trace()
-            self.log.count_trace()
+            self.log.count(loaded=False)
             with this_process_only(is_final=self.donates), paused_collection():
                 if self.donates:
                     return self.function(args[0].tree, *args[1:])
@@ -444,11 +440,8 @@ class CompiledFunction:
         """Loads the executable from disk in the background; a call waits, or loads it first."""
         self._start_after_fork()
         if self._interprets() is not True and self._dispatcher.caches:
-            self._submit(args, lambda: self._load_ahead(args))
-
-    def _load_ahead(self, args: Operands) -> None:
-        with jax.enable_x64(True):
-            self._dispatcher.prefetch(self._wrapped(args))
+            load = in_x64(self._dispatcher.prefetch)
+            self._submit(args, lambda: load(self._wrapped(args)))
 
     def _submit(self, args: Operands, work: Callable[[], object]) -> CompileTask:
         key = _signature(self._wrapped(args))

@@ -39,7 +39,7 @@ from .._support.annotations import Arrays, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..context import Device
 from ..errors import NotCompiledError
-from ..jax_internals import batched_device_put
+from ..jax_internals import batched_device_put, in_x64
 from ..jaxpr_interpreter import FlatJaxpr, GeneralPlan, Plan, flattened, flattened_program, plan
 from ..jaxprs import FlatProgram, ForAnySizes, Size, SymbolicSizes, size_kinds
 from ._background_tasks import CompileTask, submit
@@ -442,12 +442,8 @@ class FirstCalls:
     def _submit(self, args: Arrays) -> CompileTask:
         arguments = tuple(args)
 
-        def load() -> None:
-            with jax.enable_x64(True):
-                self._dispatcher.prefetch(arguments)
-
         if self._dispatcher.has_stored(arguments):
-            return submit(load)
+            return submit(partial(in_x64(self._dispatcher.prefetch), arguments))
         # Lowered here: it is Python's work, and calls beside a thread would wait for Python's lock,
         # five milliseconds at a time.
         with jax.enable_x64(True), tracing_allowed(), paused_collection():

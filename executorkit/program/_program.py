@@ -27,13 +27,7 @@ from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ..ops.schema.traits import CALLS_PYTHON
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
-from ._activity import (
-    active_values,
-    constant_inputs,
-    may_need_head_gradient,
-    on_active_path,
-    used_inputs,
-)
+from ._activity import active_values, constant_inputs, may_need_head_gradient, used_inputs
 from ._analysis import Analysis
 from ._compiled_function import MAX_COMPILED_SHAPES, CompiledFunction
 from ._compiler_options import compiler_options
@@ -77,7 +71,8 @@ class Program(BaseProgram):
         self.options = options or Options()
         self.argnums = argnums
         active = active_values(graph, argnums)
-        self._active_steps = tuple(s for s in graph.steps if on_active_path(s, active))
+        #: The steps whose backward MXNet runs: only then do their auxiliary states change.
+        self._active_steps = tuple(s for s in graph.steps if active[s.first_output])
         in_forward = written_states(s for s in graph.steps if CALLS_PYTHON in s.op.traits)
         self.forward_state_indices = tuple(sorted(in_forward))
         self.backward_state_indices = tuple(sorted(written_states(self._active_steps) - in_forward))

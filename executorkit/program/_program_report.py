@@ -84,7 +84,7 @@ def compilation_history(
         devices = len(function.devices)
         name = function.name + (f" on {devices} devices" if devices else "")
         argument_name = _argument_namer(program, function.name)
-        log = tuple(function.trace_log)
+        log = tuple(function.log.records)
         traces += explain_traces(name, log, argument_name, function.size_note)
     return History(traces, nearest_difference(program, others))
 

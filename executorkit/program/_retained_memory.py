@@ -137,7 +137,8 @@ def settle(args: Operands, working_memory: int) -> None:
     """
     for _ in range(_YIELDS):
         os.sched_yield()
-    if working_memory >= _WAITED_FOR and not all(map(_is_ready, jax.tree.leaves(args))):
+    arrays = (x for x in jax.tree.leaves(args) if isinstance(x, jax.Array))
+    if working_memory >= _WAITED_FOR and not all(map(_is_ready, arrays)):
         jax.block_until_ready(args)
         for seconds in _LOOKS:
             in_use = bytes_in_use()
@@ -149,11 +150,7 @@ def settle(args: Operands, working_memory: int) -> None:
         trim()
 
 
-_of_array = methodcaller("is_ready")
-
-
-def _is_ready(x: object) -> bool:
-    return not isinstance(x, jax.Array) or _of_array(x)
+_is_ready = methodcaller("is_ready")
 
 
 def count_new_sizes() -> None:

@@ -390,14 +390,12 @@ class _JaxCacheHits(threading.local):
 _jax_cache = _JaxCacheHits()
 
 
-def _count_hit(event: str, **_: Any) -> None:
-    if event == "/jax/compilation_cache/cache_hits":
-        _jax_cache.hits += 1
-
-
 @lru_cache(maxsize=1)
 def _listen_to_jax_cache() -> None:
-    jax.monitoring.register_event_listener(_count_hit)
+    def count(event: str, **_: Any) -> None:
+        _jax_cache.hits += event == "/jax/compilation_cache/cache_hits"
+
+    jax.monitoring.register_event_listener(count)
 
 
 def _devices_of(leaves: list[Raw]) -> frozenset[Device]:

@@ -71,10 +71,6 @@ def _sequence(value: Any) -> str:
     return name + _items(value)
 
 
-def _set(value: Any) -> str:
-    return f"set({','.join(sorted(map(fingerprint, value)))})"
-
-
 def _mapping(value: Mapping[Any, Any]) -> str:
     return f"{{{','.join(sorted(f'{fingerprint(k)}:{fingerprint(v)}' for k, v in value.items()))}}}"
 
@@ -132,7 +128,7 @@ def structure_fingerprint(structure: tuple[Any, ...]) -> str:
 
 _WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (tuple | list, _sequence),
-    (frozenset | set, _set),
+    (frozenset | set, lambda s: f"set({','.join(sorted(map(fingerprint, s)))})"),
     (Mapping, _mapping),
     (np.ndarray | np.generic, _array),
     (np.dtype, lambda d: f"dtype {d.name}"),
