@@ -397,11 +397,25 @@ def with_fixed_states(trace: CallTrace) -> CallTrace:
             resolved, train = call.resolved, call.op is call.resolved.op
             if train and resolved.aux:
                 resolved = _with_fixed_states(resolved)
+            elif _formula_of_batches(resolved):
+                resolved = _with_moving_statistics(resolved)
             result = result.after(resolved, train, tuple(references))
         return result
 
-    has_states = any(leaf.role is Role.STATE for leaf in trace.all_leaves)
-    return trace.known("fixed states", find) if has_states else trace
+    changes = any(_formula_of_batches(call.resolved) for call in trace.calls)
+    changes = changes or any(leaf.role is Role.STATE for leaf in trace.all_leaves)
+    return trace.known("fixed states", find) if changes else trace
+
+
+def _formula_of_batches(resolved: ResolvedCall) -> bool:
+    # Also what was recorded in inference, with moving statistics, is differentiated by it.
+    return resolved.params.get("use_global_stats") is False
+
+
+@lru_cache(maxsize=512)
+def _with_moving_statistics(resolved: ResolvedCall) -> ResolvedCall:
+    params = Params({**resolved.params, "use_global_stats": True})
+    return ResolvedCall(resolved.op, resolved.texts, resolved.number_names, params)
 
 
 @lru_cache(maxsize=512)

@@ -102,7 +102,10 @@ def _sorted(
     elif len(call.named) == len(op.array_names):
         arrays = [call.named[name] for name in op.array_names]
     else:
-        arrays = _in_order(op, call.named, op.inputs(parse_attrs(op, attrs)))
+        names = op.inputs(parse_attrs(op, attrs))
+        arrays = [call.named[n] for n in op.array_names if n in call.named]
+        if len(arrays) != len(names):  # as many as are taken stand for them in their order
+            arrays = _in_order(op, call.named, names)
     for i, x in enumerate(arrays):
         if not isinstance(x, Handle):
             problem = f"array {i}" if op.variadic is not None else repr(op.array_names[i])

@@ -282,8 +282,8 @@ class NDArray(Viewed, Handle):
 
     @property
     def T(self) -> Self:  # noqa: N802
-        """The array with its axes in reverse order: a copy."""
-        return call("transpose", self)
+        """The array with its axes in reverse order: a copy. An array of one axis is itself."""
+        return call("transpose", self) if len(self._shape) > 1 else self
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """Returns the array repeated along axes of length 1, and new leading axes, to ``shape``."""

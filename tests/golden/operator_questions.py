@@ -240,11 +240,26 @@ nd.im2col(nd.ones((1, 1, 4, 4)), kernel=(2, 2), dilate=(1, 0))
 nd.depth_to_space(nd.ones((1, 4, 2, 2)), block_size=0)
 numpy(lambda: nd.max(nd.zeros((0, 3)), axis=1))
 numpy(lambda: S.min(a).bind(mx.cpu(), {"a": nd.zeros((0,))}).forward()[0])
+S.concat()
+S.add_n(num_args=0)
+S.stack(a, b, num_args=3).list_arguments()
+nd.stack(w, w, num_args=3)
+nd.concat(num_args=2)
 nd.contrib.box_nms(nd.array([[[0, 0.9, 0, 0, 1, 1], [0, 0.8, 0, 0, 1, 1]]]), topk=0)
 nd.contrib.box_nms(nd.ones((1, 2, 6)), score_index=2)
 nd.contrib.box_nms(nd.ones((1, 2, 6)), id_index=1)
 nd.contrib.box_nms(nd.ones((1, 2, 6)), score_index=-1)
 nd.contrib.box_nms(nd.ones((1, 2, 6)), coord_start=3)
+"""
+
+ONE_PIXEL_AND_ONE_AXIS = """
+nd.contrib.BilinearResize2D(y.reshape((1, 2, 3, 4)), height=1, width=2, align_corners=False)
+f(S.contrib.BilinearResize2D(a, height=2, width=1, align_corners=False), a=y.reshape((1, 2, 3, 4)))
+v = w.T; v[0] = 9; w
+v = x.T; v[0, 0] = 9; x
+nd.CTCLoss(nd.ones((3, 1, 3)), nd.array([[1, 0]]), nd.array([1]), use_label_lengths=True)
+nd.CTCLoss(nd.ones((3, 1, 3)), nd.array([[1, 0]]), nd.array([1]), nd.array([1]))
+S.UpSampling(a, b, scale=2, sample_type="nearest", num_args=2).attr_dict()["b"]
 """
 
 THEMES = {
@@ -257,6 +272,7 @@ THEMES = {
     "mixed precision": MIXED_PRECISION,
     "booleans": BOOLEANS,
     "refused attributes": REFUSED_ATTRIBUTES,
+    "one pixel and one axis": ONE_PIXEL_AND_ONE_AXIS,
 }
 
 

@@ -80,3 +80,17 @@ def test_gradients_do_not_depend_on_an_inference_before():
         results = gradients_in_inference_mode((4, 3, 5, 5), infers_first=True)
     for a, b in zip(results, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_backward_in_inference_mode_gives_the_derivative():
+    """What was recorded in inference too, as in MXNet: ``train_mode`` of backward decides."""
+    random = np.random.RandomState(5)
+    x, head = (mx.nd.array(random.normal(size=(2, 3, 4))) for _ in range(2))
+    gamma, beta, mean, var = (mx.nd.array(random.uniform(0.5, 2, 3)) for _ in range(4))
+    x.attach_grad()
+    derivative = head.asnumpy() * (gamma / (var + 1e-3).sqrt()).reshape((1, 3, 1)).asnumpy()
+    for train_mode in (True, False):
+        with mx.autograd.record(train_mode=False):
+            y = mx.nd.BatchNorm(x, gamma, beta, mean, var, fix_gamma=False)
+        y.backward(head, train_mode=train_mode)
+        assert np.allclose(x.grad.asnumpy(), derivative, 1e-5) is not train_mode

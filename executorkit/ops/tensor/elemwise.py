@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ..schema.attrs import Tuning
+from ..schema.attrs import Count, Tuning
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, TypeFacts, same_shapes, shape_of_data, shape_of_inputs
 from ..schema.operator_registry import named, register
@@ -194,7 +194,7 @@ register("_scatter_elemwise_div", infer_shape=same_shapes)(
     "add_n", "ElementWiseSum", infer_shape=same_shapes, output_shapes=shape_of_inputs,
     layout_rule=layout_elementwise,
 )  # fmt: skip
-def add_n(*args: Array, num_args: int) -> Array:
+def add_n(*args: Array, num_args: Count) -> Array:
     """Adds ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(BINARY["add"].fn, args)
 

@@ -71,7 +71,7 @@ def _infer_concatenation(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] |
     kind="shape",
 )
 @register("_rnn_param_concat", infer_shape=_infer_parameters_shape)
-def concat(*data: Array, num_args: int, dim: int = 1):
+def concat(*data: Array, num_args: Count, dim: int = 1):
     """Concatenates the inputs along axis ``dim``.
 
     Inputs have one shape, except for the size of axis ``dim``, which adds up in the result. The
@@ -93,7 +93,7 @@ def _infer_stack_shape(s: ShapeFacts, p: Params) -> None:
 
 def _stack_on_host(*data: np.ndarray, axis: int, num_args: int) -> np.ndarray | None:
     first = data[0]
-    if any(x.shape != first.shape or x.dtype != first.dtype for x in data):
+    if len(data) != num_args or any(x.shape != first.shape or x.dtype != first.dtype for x in data):
         return None
     return np.stack(data, normal_axis(axis, first.ndim + 1))
 
@@ -101,7 +101,7 @@ def _stack_on_host(*data: np.ndarray, axis: int, num_args: int) -> np.ndarray | 
 @register(
     "stack", infer_shape=_infer_stack_shape, traits={STACK}, kind="shape", host=_stack_on_host
 )
-def stack(*data: Array, axis: int = 0, num_args: int):
+def stack(*data: Array, axis: int = 0, num_args: Count):
     """Stacks the inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
     at = normal_axis(axis, data[0].ndim + 1)
     return lax.concatenate([lax.expand_dims(x, (at,)) for x in data], at)

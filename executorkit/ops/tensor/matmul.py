@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import ShapeError
-from ..schema.attrs import Tuning
+from ..schema.attrs import Count, Tuning
 from ..schema.calls import same_signature
 from ..schema.inference import Params, ShapeFacts, merge_shapes, normal_axis
 from ..schema.operator_registry import register
@@ -208,7 +208,7 @@ def _infer_khatri_rao_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("khatri_rao", infer_shape=_infer_khatri_rao_shape, traits={MATMUL})
-def khatri_rao(*args: Array, num_args: int):
+def khatri_rao(*args: Array, num_args: Count):
     """Computes the Kronecker product of each column: kron(args[0][:, k], args[1][:, k], ...).
 
     Inputs (I0, K), (I1, K), ... give (I0 * I1 * ..., K). MXNet has no gradient for it.

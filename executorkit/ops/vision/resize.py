@@ -80,7 +80,7 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     infer_shape=_infer_up_sampling_shape,
     layout_rule=_up_sampling_channels_last,
     kind="pool",
-    file_format=FileFormat(initializers={"weight": '["bilinear", {}]'}),
+    file_format=FileFormat(initializers=dict.fromkeys(("weight", "arg1"), '["bilinear", {}]')),
 )
 def up_sampling(
     *data: Array,
@@ -139,8 +139,10 @@ def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray
     # For each output pixel of one axis: the pixel below it, and the weight of the next one.
     number: Any = np if is_known(size, out) else jnp
     position = number.arange(out, dtype=np.float32)
-    if align_corners:
-        position = position * number.float32((size - 1) / (out - 1) if out > 1 else 0)
+    if out == 1:  # the first one, with and without ``align_corners``
+        position = position * number.float32(0)
+    elif align_corners:
+        position = position * number.float32((size - 1) / (out - 1))
     else:
         half = np.float32(0.5)
         position = number.maximum(number.float32(size / out) * (position + half) - half, 0)
@@ -198,7 +200,8 @@ def bilinear_resize_2d(
     gradient is zero; ``odd_scale``: scaled, where an odd size n becomes (n - 1) scale + 1;
     ``to_even_up``, ``to_even_down``, ``to_odd_up``, ``to_odd_down``: the next size that is even or
     odd. With ``align_corners`` the corner pixels keep their values; otherwise pixels are
-    areas, whose centres are interpolated. Returns (N, C, new height, new width) in data's dtype.
+    areas, whose centres are interpolated. A size of 1 takes the first pixel. Returns
+    (N, C, new height, new width) in data's dtype.
     """
     old = data.shape[2:]
     target = like.shape[2:] if like is not None else (0, 0)
