@@ -47,7 +47,7 @@ from .symbol.naming import NameManager
 
 
 class CustomOp:
-    """The computations of a custom operator; one object belongs to one operator of one program.
+    """The computations of a custom operator; one object belongs to one operator of one executor.
     Arrays are NDArrays created for the call. The program continues with the contents of
     ``out_data``, ``in_grad`` and, after ``forward``, ``aux``."""
 

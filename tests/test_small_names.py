@@ -207,3 +207,20 @@ def test_import_paths_are_no_packages() -> None:
 
 def test_the_global_norm_is_a_scalar_of_numpy() -> None:
     assert type(mx.gluon.utils.clip_global_norm([mx.nd.ones((4,))], 1.0)) is np.float32
+
+
+def test_import_paths_of_onnx() -> None:
+    path = "executorkit.contrib.onnx.onnx2mx"
+    for name in ("import_model", "import_to_gluon"):
+        shown = import_module(f"{path}.{name}")
+        assert getattr(shown, name) is getattr(mx.contrib.onnx, name)
+    assert mx.contrib.onnx.onnx2mx is import_module(path)
+    assert mx.onnx.mx2onnx.export_model is mx.onnx.export_model
+
+
+def test_vectors_of_tokens_are_written_in_place(tmp_path: Any) -> None:
+    (tmp_path / "vectors").write_text("a 1 2\n")
+    embedding = mx.contrib.text.embedding.CustomEmbedding(str(tmp_path / "vectors"))
+    table = embedding.idx_to_vec
+    embedding.update_token_vectors("a", mx.nd.array([5, 6]))
+    assert table.asnumpy().tolist() == [[0, 0], [5, 6]]

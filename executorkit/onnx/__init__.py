@@ -12,7 +12,7 @@ layers, and many nodes stand for one fused layer.
 """
 
 from ..ndarray.comparison import random_inputs as random_inputs
-from . import _importers, _translators
+from . import _importers, _translators, mx2onnx as mx2onnx
 from ._comparison import (
     OnnxComparison as OnnxComparison,
     compare as compare,

@@ -9,7 +9,9 @@ from __future__ import annotations
 import itertools
 import logging
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
@@ -19,7 +21,7 @@ import numpy as np
 from jax import Array
 from jax.experimental import io_callback
 
-from .._support.annotations import Operands, Raw, Tree
+from .._support.annotations import Function, Operands, Raw, Tree
 from ..errors import MXNetError, UnknownOperatorError
 from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
@@ -143,6 +145,31 @@ class _KernelRef:
         return self._alive.get(number, self)
 
 
+Kernels = dict[Hashable, _KernelRef]
+#: The kernels of the program that is traced, and how many nodes of a kind its trace has met.
+_traced: ContextVar[tuple[Kernels, Counter[Hashable]] | None] = ContextVar("traced", default=None)
+
+
+def with_kernels(kernels: Kernels, function: Function) -> Function:
+    """Returns ``function``, whose traces take the kernels of their nodes from ``kernels``: what an
+    operator keeps in training is there for inference, as in an executor of MXNet."""
+
+    def traced(*args: Any) -> Any:
+        token = _traced.set((kernels, Counter()))
+        try:
+            return function(*args)
+        finally:
+            _traced.reset(token)
+
+    return traced
+
+
+def _kernel_ref(kind: Hashable, create: Callable[[], CustomKernel]) -> _KernelRef:
+    kernels, counts = _traced.get() or ({}, Counter())
+    counts[kind] += 1
+    return kernels.setdefault((kind, counts[kind]), _KernelRef(create))
+
+
 def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     return [np.array(a) for a in arrays]
 
@@ -182,7 +209,7 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
     states = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in data[count:]]
     floating = [i for i in range(count) if jnp.issubdtype(data[i].dtype, jnp.floating)]
     smooth = [jax.ShapeDtypeStruct(data[i].shape, data[i].dtype) for i in floating]
-    instance = _KernelRef(lambda: info.create(shapes, dtypes))
+    instance = _kernel_ref((info, *shapes, *dtypes), lambda: info.create(shapes, dtypes))
     defers_errors, where = collects_checks(), f"operator Custom ({op_type!r})"
 
     def run(direction: str, compute: Callable[[], None]) -> np.int32:

@@ -23,6 +23,7 @@ from ..lowering import (
     signature_of,
     written_states,
 )
+from ..ops.custom import with_kernels
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ..ops.schema.traits import CALLS_PYTHON
 from ..ops.tensor.binary_arithmetic import convert
@@ -83,12 +84,15 @@ class Program(BaseProgram):
         self._fingerprint = cache(partial(_fingerprint, graph, argnums, self.options, passes))
         options_of = partial(compiler_options, graph, self._evaluator.has_barriers)
         inference = {"compiler_options": options_of(trains=False)}
-        self._compiled = partial(
+        self._compiled: Callable[..., CompiledFunction] = partial(
             CompiledFunction,
             compiler_options=options_of(trains=True),
             interpret=self.options.interpret,
             checks=graph.checks_values,
         )
+        if graph.has_effects:
+            make, own = self._compiled, partial(with_kernels, {})
+            self._compiled = lambda function, *args, **facts: make(own(function), *args, **facts)
         #: By mode, None for the halves of backward.
         self._train_steps: dict[tuple[bool | None, StepSpec], CompiledFunction] = {}
         self._derived: dict[Hashable, Any] = {}

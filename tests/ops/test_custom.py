@@ -147,6 +147,28 @@ def test_inference_says_so_and_keeps_counting():
     assert exe.aux_dict["c_count"].asscalar() == 2
 
 
+def test_training_and_inference_share_an_object_and_executors_do_not():
+    class Centre(operator.CustomOp):
+        mean = 0.0
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            if is_train:
+                self.mean = in_data[0].mean().asscalar()
+            self.assign(out_data[0], req[0], in_data[0] - self.mean)
+
+    @operator.register("centre")
+    class CentreProp(operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Centre()
+
+    x = mx.sym.var("x")
+    net = mx.sym.Custom(x, op_type="centre") + mx.sym.Custom(2 * x, op_type="centre")
+    exe, other = (net.simple_bind(mx.cpu(), x=(1,)) for _ in range(2))
+    assert exe.forward(is_train=True, x=mx.nd.array([4]))[0].asscalar() == 0
+    assert exe.forward(is_train=False, x=mx.nd.array([5]))[0].asscalar() == 3
+    assert other.forward(is_train=False, x=mx.nd.array([5]))[0].asscalar() == 15
+
+
 def test_loss_needs_no_head_gradient_and_infers_its_label():
     softmax_loss()
     net = mx.sym.Custom(data=mx.sym.var("data"), name="softmax", op_type="softmax")

@@ -110,7 +110,7 @@ class _TokenEmbedding(Vocabulary):
                 raise ArgumentValueError(where, f"token {name!r} is unknown", hint=hint)
         table = self._idx_to_vec.asnumpy()
         table[[self.token_to_idx[name] for name in names]] = new_vectors.asnumpy().reshape(shape)
-        self._idx_to_vec = array(table)
+        self._idx_to_vec[:] = array(table)
 
 
 def _check_vocabulary(vocabulary: object) -> None:

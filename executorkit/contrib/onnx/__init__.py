@@ -3,13 +3,14 @@
 import os
 from typing import Any
 
-from ..gluon import SymbolBlock
-from ..onnx import (
+from ...gluon import SymbolBlock
+from ...onnx import (
     export_model as export_model,
     get_model_metadata as get_model_metadata,
     import_model as import_model,
 )
-from ..symbol import Variable
+from ...symbol import Variable
+from . import onnx2mx as onnx2mx
 
 
 def import_to_gluon(model_file: str | os.PathLike[str], ctx: Any) -> SymbolBlock:
