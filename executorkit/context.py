@@ -129,8 +129,7 @@ class Context(metaclass=_ContextType):
         _entered.contexts.pop()
 
 
-#: Functions that name a device return the same object each time: ``is`` tells most arrays' contexts
-#: to be equal.
+#: Functions that name a device return one object each: ``is`` tells most contexts to be equal.
 _known_context = lru_cache(maxsize=256, typed=True)(Context)
 
 

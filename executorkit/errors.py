@@ -12,8 +12,7 @@ import traceback
 from collections.abc import Collection, Iterable
 from types import TracebackType
 
-#: Packages whose frames a notebook leaves out of the traceback of an error about a graph, an array
-#: or a file.
+#: Packages whose frames notebooks leave out of tracebacks about a graph, an array or a file.
 _INNER = frozenset({__name__.partition(".")[0], "jax", "jaxlib", "contextlib", "functools"})
 
 
@@ -268,8 +267,7 @@ def _package(entry: TracebackType) -> str:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """Returns the hint for an unknown name: the known names similar to it, or all if there are
-    none.
+    """Returns the hint for an unknown name: similar known names, or all if there are none.
 
     >>> did_you_mean("num_filters", ["kernel", "num_filter"])
     "'num_filter'"
@@ -295,8 +293,7 @@ def shorten(value: object, limit: int = 200) -> str:
 
 
 def listed(texts: Iterable[object], limit: int | None, separator: str = ", ") -> str:
-    """Returns the first ``limit`` texts and the number of the others; all, if it is None or one is
-    left.
+    """Returns the first ``limit`` texts and the others' number; all, if it is None or one is left.
 
     >>> listed(["a", "b", "c", "d"], 2)
     'a, b, ... 2 more'

@@ -31,8 +31,7 @@ Schedule = Callable[[Any], Array]
 
 
 class LRScheduler(CheckedKeywords):
-    """Base class of schedulers: the rate ``base_lr``, which schedulers change over time, and its
-    warm-up.
+    """Base class of schedulers: the rate ``base_lr``, which they change over time, and its warm-up.
 
     The warm-up of ``warmup_steps`` updates begins at ``warmup_begin_lr`` and ends at the first
     ``base_lr``; ``warmup_mode`` 'linear' lets the rate rise, 'constant' keeps it.
@@ -82,8 +81,7 @@ class LRScheduler(CheckedKeywords):
 
         ``schedule(count)`` is ``scheduler(begin + count)``. An optax transformation counts from 0,
         an optimizer here from 1: for the same rates in both give ``begin=1``. Later calls of the
-        scheduler do not change the schedule. Raises NotSupportedError for a class that defines only
-        ``__call__``.
+        scheduler do not change the schedule. NotSupportedError for a class with only ``__call__``.
         """
         rate_after_warmup, warmup_steps = self._rate(), self.warmup_steps
         warmup = self._warmup

@@ -61,8 +61,7 @@ def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
 
 
 def decode_image(data: object, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
-    """Returns the image of an encoded file: uint8 of shape (height, width, 3), or (height, width,
-    1).
+    """Returns the image of an encoded file: uint8, (height, width, 3) or (height, width, 1).
 
     data
         bytes, or anything with such a buffer: JPEG, PNG, BMP, TIFF or another format of OpenCV.
@@ -95,8 +94,7 @@ def decode_image(data: object, flag: int = 1, to_rgb: bool = True) -> np.ndarray
 def decode_stored(
     data: Any, flag: int, where: str, error: type[FileFormatError] = FileFormatError
 ) -> np.ndarray:
-    """Returns the image of an encoded file as OpenCV's ``imdecode`` gives it for a flag: blue
-    first.
+    """Returns the image of an encoded file as OpenCV's ``imdecode`` for a flag: blue first.
 
     ``where`` and ``error`` are begin and class of the error for data that are not an image, or for
     too large an image. An orientation in EXIF data is applied (not for ``flag=-1``). In a truncated

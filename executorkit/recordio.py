@@ -323,8 +323,7 @@ def pack_img(header: object, img: object, quality: int = 95, img_fmt: str = ".jp
     img
         (height, width) or (height, width, channels), colours in the order blue, green, red.
     quality, img_fmt
-        1 to 100 for '.jpg', the compression level 1 to 9 for '.png'; or another extension of
-        OpenCV.
+        1 to 100 for '.jpg', the level 1 to 9 for '.png'; or another extension of OpenCV.
     """
     cv2 = require_opencv()
     name, options = img_fmt.upper(), None

@@ -50,8 +50,7 @@ def naming(path: AnyPath) -> Iterator[None]:
 
 def read_bytes(path: AnyPath, kind: FileKind) -> bytes:
     """Returns the contents of a file of a kind. Raises :class:`FileAccessError` if it cannot be
-    read, and :class:`FileFormatError`, before reading more than its first bytes, if they belong to
-    another kind."""
+    read, and :class:`FileFormatError`, after its first bytes, if they belong to another kind."""
     with open_to_read(path) as file:
         try:
             return read_kind(file, path_text(path), kind)

@@ -2,8 +2,7 @@
 
 A key is made on the host, from the stream's 64-bit start and a counter. Threefry, JAX's generator,
 makes unrelated numbers from consecutive keys. The numbers are not MXNet's, but as in MXNet the same
-seed gives the same numbers on every run, also in a process that was never seeded, and each context
-has its own.
+seed gives the same numbers on every run, even in a process never seeded; each context has its own.
 """
 
 from __future__ import annotations
@@ -79,8 +78,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 
     After ``seed(7)`` contexts with different device numbers give different numbers; after ``seed(7,
     ctx)`` every context gives the numbers of device 0 after ``seed(7)``. First runs of a network
-    may differ from later ones in the last bits; ``EXECUTORKIT_DETERMINISTIC=1`` makes all runs
-    equal.
+    may differ from later ones in the last bits; ``EXECUTORKIT_DETERMINISTIC=1`` makes all equal.
     """
     try:
         state = operator.index(seed_state)

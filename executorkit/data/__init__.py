@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Number of training examples, the first of the 1,797 digits in the file; the others are for
-#: testing.
+#: Number of training examples, the first of the 1,797 digits; the others are for testing.
 _TRAINING_COUNT = 1437
 
 

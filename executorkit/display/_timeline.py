@@ -183,8 +183,7 @@ def _time(microseconds: float) -> str:
 
 
 def _stacked(spans: Sequence[Span]) -> list[list[Span]]:
-    # A longer span stands above others that begin with it; the last row takes all that are stacked
-    # too high.
+    # A longer span stands above others that begin with it; the last row takes those too high.
     rows: list[list[Span]] = [[]]
     ends = [float("-inf")]
     for span in sorted(spans, key=lambda s: (s.begin, -s.duration)):

@@ -22,8 +22,7 @@ from .runnable import Runnable
 
 
 def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -> list[Raw]:
-    """Returns the head gradients of ``backward`` in the order of the outputs, None for a missing
-    one.
+    """Returns ``backward``'s head gradients in the order of the outputs, None for a missing one.
 
     As in MXNet, surplus arrays are ignored, and so are other names in a dict that names every
     output. ``kinds`` are the classes of a single array.

@@ -53,8 +53,7 @@ class CachedOp:
     A call takes NDArrays of one context, in the order of ``sym.list_inputs()``, and returns an
     NDArray, or a list for several outputs, or writes to ``out``. It computes as in training where
     ``autograd`` says so. Under ``autograd.record()`` the graph's operators are recorded: gradients
-    are differentiable again, auxiliary states change in ``backward``, within the program of the
-    step.
+    are differentiable again, auxiliary states change in ``backward``, in the program of the step.
 
     Raises MXNetError for another number of arrays, and for shapes and dtypes that do not fit.
     Unlike in MXNet, an output that is an input is a copy of it, and is differentiated.

@@ -113,8 +113,7 @@ class PendingUpdate:
     def run(self, step: Snapshot, heads: Arrays, accumulated: Operands) -> Tree:
         """Runs forward, backward and the updates, unless done; returns the states that backward
         changes, the outputs, the states that forward changes, and the gradients. Weights and all
-        states are donated; arrays that are still held elsewhere (the user's ``.jax``) are copied
-        first."""
+        states are donated; arrays still held elsewhere (the user's ``.jax``) are copied first."""
         if not self.results:
             self._restore_donated(step)
             args, aux, donated = self._operands(step)

@@ -62,8 +62,7 @@ class Runnable(ABC, Generic[Value]):
     keep_gradients: bool
     #: True if ``waitall`` will force it: since something was deferred, until then.
     is_registered: bool
-    #: Held by the thread that changes or runs one of its steps. Runnables with the same outputs
-    #: share it.
+    #: Held by the thread that changes or runs a step. Runnables with the same outputs share it.
     lock: threading.RLock
     buffers: Buffers
     #: A flag: gradients that an update consumes are stored as sums over the devices.

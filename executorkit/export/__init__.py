@@ -1,9 +1,9 @@
 """Checkpoints for other libraries: StableHLO and ONNX for networks, safetensors and ``.npz`` for
 parameters.
 
-    symbol = mx.sym.load("resnet-50-symbol.json") params = mx.nd.load("resnet-50-0000.params")
-    print(executorkit.export.to_stablehlo("resnet-50.stablehlo", symbol, params)) model =
-    executorkit.export.load("resnet-50.stablehlo") model(data=images)["softmax_output"]
+    symbol, params = mx.sym.load("resnet-50-symbol.json"), mx.nd.load("resnet-50-0000.params")
+    print(executorkit.export.to_stablehlo("resnet-50.stablehlo", symbol, params))
+    executorkit.export.load("resnet-50.stablehlo")(data=images)["softmax_output"]
 
 Every export is loaded again and compared, and returns the :class:`Comparison`. On the command line:
 ``python -m executorkit export``.

@@ -4,9 +4,9 @@ The file is an archive of NumPy's (``.npz``): the program, serialized by ``jax.e
 name ``stablehlo``, and the parameters under their names in ``.params`` files. Without this package
 it is loaded by::
 
-    arrays = dict(numpy.load("resnet-50.stablehlo")) program =
-    jax.export.deserialize(bytearray(arrays.pop("stablehlo"))) outputs =
-    jax.jit(program.call)(arrays, {"data": images})
+    arrays = dict(numpy.load("resnet-50.stablehlo"))
+    program = jax.export.deserialize(bytearray(arrays.pop("stablehlo")))
+    outputs = jax.jit(program.call)(arrays, {"data": images})
 
 (after ``import jax.export``). Parameters are arguments of the program, since a compiler spends
 minutes on computing with constants.

@@ -266,8 +266,7 @@ class Block(Viewed):
         dtype_source
             Which dtype remains then: 'current' (the parameter's) or 'saved'.
 
-        Raises MXNet's AssertionError or ValueError for a file that does not fit, and changes
-        nothing.
+        Raises AssertionError or ValueError for a file that does not fit, and changes nothing.
         """
         options = ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         _block_files.load_parameters(self, filename, *options)

@@ -146,8 +146,7 @@ class Parameter:
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The lengths of the axes, 0 for unknown lengths (-1 under ``mx.np_shape()``). Assigning
-        fills in unknown lengths. Raises AssertionError (ParameterShapeError) if known lengths
-        differ."""
+        fills in unknown lengths. AssertionError (ParameterShapeError) if known lengths differ."""
         if self._shape and 0 in self._shape and numpy_shapes():
             return tuple(d or -1 for d in self._shape)
         return self._shape

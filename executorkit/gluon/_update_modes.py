@@ -304,8 +304,7 @@ class StoreUpdates:
         if not self._follows(arrays):
             if sum_of is not Aggregation.JOB:
                 return False
-            # Values that this process has written to weights are dropped, as by a pull after the
-            # step.
+            # Values that this process wrote to weights are dropped, as by a pull after the step.
             for grad in arrays.replicated.grads:
                 grad.compute()
             self.store.pull(arrays.indices, out=arrays.weights)

@@ -246,8 +246,7 @@ class DetRandomPadAug(_RandomFrame):
     max_attempts
         the number of draws after which the image is left as it is.
     pad_val
-        the colour around it: numbers of the channels, or one for all (MXNet leaves the others
-        undefined).
+        the colour around it: by channel, or one number for all (MXNet leaves others undefined).
     """
 
     _least_area = 1.0
@@ -345,8 +344,7 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
     pad_val: Any = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """Returns a list of augmenters for images with objects, of ``data_shape`` (channels, height,
-    width). Other arguments are as for :func:`CreateAugmenter`; arrays of ``mean`` and ``std`` are
-    NumPy's.
+    width). Others are as for :func:`CreateAugmenter`; arrays of ``mean`` and ``std`` are NumPy's.
 
     rand_crop, rand_pad, rand_gray
         probabilities of a random part, of a larger image around it, and of gray.

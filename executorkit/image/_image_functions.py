@@ -109,8 +109,7 @@ def random_size_crop(
     interp: int = 2,
     **kwargs: object,
 ) -> tuple[Image, Rectangle]:
-    """Returns a part of random area and proportions resized to ``size``, and its (x, y, width,
-    height).
+    """Returns a part of random area and shape, resized to ``size``; its (x, y, width, height).
 
     area
         range of the part's share of the image's area; one number is the least. Its old name is

@@ -98,8 +98,7 @@ def imdecode(
     name: str | None = None,
     **kwargs: object,
 ) -> NDArray:
-    """Returns the image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of
-    uint8.
+    """Returns the image of an encoded file: bytes, a bytearray, a NumPy array or NDArray of uint8.
 
     flag
         1 for three channels, 0 for one.
@@ -220,8 +219,7 @@ def copy_make_border(
     value
         the constant of the first three channels.
     values
-        the constants of up to four channels, instead of ``value``; 0 for others (undefined in
-        MXNet).
+        constants of up to four channels, instead of ``value``; 0 for others (undefined in MXNet).
 
     All dtypes but float16; the result has the image's. MXNetError for negative widths.
     """

@@ -25,8 +25,7 @@ _FIRST_PARAMETERS, _MAX_INPUTS = 8, 12
 _COMMON = (224, 300, 512)
 #: Heights that networks are made for.
 _USUAL = (28, 32, 64, 96, 112, 128, 160, 192, 224, 227, 256, 299, 300, 320, 331, 384, 416, 448, 512)
-#: The largest height that is looked for, and how much larger than the least one that fits a usual
-#: one may be.
+#: The largest height looked for, and how much larger than the least a usual one may be.
 _LARGEST, _ROUNDING = 2048, 1.3
 
 
@@ -85,8 +84,7 @@ def deduce_inputs(
 def _ranked(
     symbol: Symbol, names: Sequence[str], weights: Shapes, known: Shapes
 ) -> Iterator[dict[str, Shape]]:
-    # From all inputs; from one of the first, if not all fit together; at last from the symbol
-    # alone.
+    # From all inputs; from one of the first, if not all fit; at last from the symbol alone.
     first = list(weights)[:_FIRST_PARAMETERS]
     for some in (weights, *({name: weights[name]} for name in first)):
         shapes = inferred(symbol, {**some, **known})

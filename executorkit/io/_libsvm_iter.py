@@ -51,8 +51,7 @@ class LibSVMIter(RowIter):
 
     Batches are dense (of storage type 'csr' in MXNet); the file is kept in memory without its
     zeros. ``batch.index`` holds row numbers. Raises OSError if a file cannot be read,
-    FileFormatError (a ValueError), which names the line, if it is malformed or has an index beyond
-    the shape.
+    FileFormatError (a ValueError), naming the line, if malformed or with an index beyond the shape.
     """
 
     def __init__(self, **keywords: object) -> None:

@@ -280,8 +280,7 @@ def _quantize_two_bit(
     """Rounds a gradient to -threshold, 0 or threshold; also returns the remainder for the next one.
 
     The result is threshold where residual + gradient >= threshold, -threshold where it is at most
-    -threshold, else 0. F. Seide et al., "1-bit stochastic gradient descent", Interspeech 2014, with
-    two bits.
+    -threshold, else 0. Seide et al., "1-bit stochastic gradient descent", 2014, with two bits.
     """
     total = residual + gradient
     level = threshold.astype(total.dtype)

@@ -45,8 +45,7 @@ def choose_store(kvstore: object, num_device: int, sizes: Iterable[int]) -> tupl
     num_device
         number of devices; one device alone needs no store unless it is a 'dist' one.
     sizes
-        number of elements of each parameter: if one of them is large, a 'local' store only sums
-        gradients.
+        number of elements of each parameter: if one is large, a 'local' store only sums gradients.
 
     The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum.
     """

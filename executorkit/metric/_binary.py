@@ -189,8 +189,7 @@ class MCC(_Binary):
     left out. Predictions (N, 2), the higher score counts; labels (N,).
 
     average
-        'macro': the mean of the coefficients of the updates; 'micro': the coefficient of all
-        counts.
+        'macro': the mean of the updates' coefficients; 'micro': the coefficient of all counts.
 
     Labels of more than two classes raise ValueError when the metric is read.
     """

@@ -49,8 +49,7 @@ def _squares(xp: ModuleType, x: Any) -> Any:
 
 @register
 class MAE(_Distance):
-    """The mean over the pairs of mean |label - pred|. Arrays (N,) count as (N, 1); shapes
-    broadcast.
+    """The mean over the pairs of mean |label - pred|. (N,) counts as (N, 1); shapes broadcast.
 
     >>> import executorkit as mx
     >>> metric = MAE()

@@ -68,8 +68,7 @@ def parameter_entries(
 
 
 def load_params(prefix: FilePath, epoch: int) -> tuple[Params, Params]:
-    """Returns the parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params``, by
-    name.
+    """Returns parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params`` by name.
 
     Entries of a kind other than ``arg:`` and ``aux:`` are ignored, as in MXNet; a file without
     entries gives two empty dicts and a warning in the log. Raises MXNetError, which lists existing

@@ -182,8 +182,7 @@ class FeedForward:
         return_data: bool = False,
         reset: bool = True,
     ) -> Any:
-        """Returns the outputs for all examples as a NumPy array, or a list of them if there are
-        several.
+        """Returns the outputs for all examples as a NumPy array, or a list if there are several.
 
         X
             an iterator or an array; rows that only fill the last batch are left out.

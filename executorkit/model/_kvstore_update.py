@@ -84,8 +84,7 @@ def _update_params(
     param_names
         the keys of the parameters in the store.
 
-    Without a store every device follows its own gradients. A parameter whose gradients are None is
-    left out.
+    Without a store devices follow their own gradients. Parameters without gradients are left out.
     """
     rows = _with_gradients(param_arrays, grad_arrays)
     if kvstore:

@@ -89,8 +89,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     A step that is taken too early raises AssertionError (and MXNetError), with the step to take
     first. Subclasses provide the methods that raise NotImplementedError here. Instead of ``bind``,
     ``init_params``, ``set_params`` and ``init_optimizer`` they can provide the hooks ``_bind``,
-    ``_init_params``, ``_set_params`` and ``_init_optimizer``, which take the arguments as one
-    object.
+    ``_init_params``, ``_set_params`` and ``_init_optimizer``, which take arguments as one object.
 
     binded, params_initialized, optimizer_initialized
         the steps that have been taken.
@@ -182,8 +181,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
         Raises ValueError (AssertionError for modules in Python) if the names are not the module's;
         AssertionError for gradients of inputs without training, an uninitialised shared module, and
-        a chain that is empty or whose names and outputs differ in number. The module is then
-        unchanged.
+        a chain that is empty or whose names and outputs differ in number. It is then unchanged.
         """
         if self.binded and not force_rebind:
             self.logger.warning("bind: the module is bound already; nothing is done")

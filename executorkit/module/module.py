@@ -135,8 +135,7 @@ class Module(BaseModule, DataParallel):
     def load(
         cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
     ) -> Self:
-        """Returns a module of ``<prefix>-symbol.json`` with the parameters of an epoch, to be
-        bound.
+        """Returns a module of ``<prefix>-symbol.json`` with an epoch's parameters, to be bound.
 
         load_optimizer_states
             makes ``init_optimizer`` read ``<prefix>-<epoch, four digits>.states``.
@@ -342,8 +341,7 @@ class Module(BaseModule, DataParallel):
     # Parameters
 
     def get_params(self) -> tuple[Params, Params]:
-        """Returns parameters and auxiliary states by name, with their present values, in host
-        memory.
+        """Returns parameters and auxiliary states by name, with present values, in host memory.
 
         The same two dicts each time; values written to them reach the devices by ``set_params``.
         Devices that differ (``kvstore=None``) give the mean.

@@ -32,8 +32,7 @@ class SequentialModule(BaseModule):
         chain.add(features).add(loss, take_labels=True, auto_wiring=True)
 
     It has the first module's inputs and their gradients, the last module's outputs, and the
-    parameters of all modules, each with an optimizer of its own. Metrics look at the modules that
-    take labels.
+    parameters of all modules, each with its optimizer. Metrics see modules that take labels.
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -46,8 +45,7 @@ class SequentialModule(BaseModule):
         self._label_shapes: Any = None
 
     def add(self, module: Any, **kwargs: Any) -> Self:
-        """Adds a module at the end; the chain has to be bound and initialised (again). Returns the
-        chain.
+        """Adds a module; the chain has to be bound and initialised (again). Returns the chain.
 
         take_labels
             True if it gets the labels, and metrics look at its outputs.

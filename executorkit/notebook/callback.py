@@ -1,9 +1,9 @@
 """``mx.notebook.callback``: callbacks of ``fit`` that record metrics and draw them.
 
-    curve = mx.notebook.callback.LiveLearningCurve("accuracy", display_freq=2) log =
-    mx.notebook.callback.PandasLogger(batch_size=64) module.fit(
-        train, eval_data=test, num_epoch=10, **mx.notebook.callback.args_wrapper(curve, log)
-    ) log.train_df.plot(x="elapsed", y="accuracy")
+    curve = mx.notebook.callback.LiveLearningCurve("accuracy", display_freq=2)
+    log = mx.notebook.callback.PandasLogger(batch_size=64)
+    module.fit(train, num_epoch=10, **mx.notebook.callback.args_wrapper(curve, log))
+    log.train_df.plot(x="elapsed", y="accuracy")
 
 Both reset the training metric whenever they read it, as in MXNet: a value covers the batches since
 the last one. At the same batch both get the same value; a Speedometer, which resets the metric too,
@@ -137,8 +137,7 @@ def _(curve: LiveLearningCurve) -> View:
 
 class PandasLogger:
     """Records of training metrics, validation metrics and epochs, in one data frame each.
-    ``batch_size`` is the number of examples in a batch, ``frequent`` the number of batches between
-    records.
+    ``batch_size`` is the examples in a batch, ``frequent`` the number of batches between records.
 
     ``train_df`` and ``eval_df`` have a column per metric, ``batches_per_sec`` and
     ``records_per_sec`` (which MXNet exchanges), ``elapsed``, ``minibatch_count`` and ``epoch``;

@@ -31,8 +31,7 @@ class OnnxComparison(Comparison):
 
 def run_model(model: object, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
     """Returns the outputs of a model (a path, or a ModelProto), their names, and the library that
-    ran it: ONNX Runtime, or ``onnx``'s reference implementation. :class:`NotSupportedError` if
-    neither can."""
+    ran it: ONNX Runtime, or ``onnx``'s reference. :class:`NotSupportedError` if neither can."""
     runtime = onnxruntime()
     reason = "onnxruntime is not installed"
     if runtime is not None:

@@ -9,8 +9,7 @@ from ..lowering import Graph, InferenceResult, infer
 from ..ops.schema.attrs import Shape
 from ..ops.schema.inference import is_fully_known, shape_text
 
-#: The lengths of each input: a number is fixed, a text names a free dimension, None is one without
-#: a name.
+#: The lengths of each input: a number is fixed, a text names a free dimension, None is nameless.
 FreeShapes = Mapping[str, Sequence[int | str | None]]
 #: An axis of an input.
 Place = tuple[str, int]

@@ -68,8 +68,7 @@ class FTML(Optimizer):
     :class:`Adam`.
 
     ``v = beta2 v + (1 - beta2) h^2; d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon); z
-    = beta1 z + (1 - beta1) h - (d' - beta1 d) weight; weight = -z / d'``. Source: Zheng and Kwok,
-    2017.
+    = beta1 z + (1 - beta1) h - (d' - beta1 d) weight; weight = -z / d'``. Zheng and Kwok, 2017.
     """
 
     def __init__(

@@ -464,8 +464,7 @@ class Optimizer(CheckedKeywords):
         key
             The source of random numbers, ``mx.random`` by default.
 
-        Raises NotImplementedError if the class overrides ``update``, or the scheduler cannot be
-        traced.
+        NotImplementedError if the class overrides ``update``, or the scheduler cannot be traced.
         """
         from ._optax import transformation
 

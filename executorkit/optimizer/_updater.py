@@ -65,8 +65,7 @@ class Updater:
     ) -> None:
         """Updates weights in place unless a gradient is not finite; the program writes 1 in
         ``finite`` after an update, else 0, and ``undo`` gets the function that takes back the
-        counts. Does nothing at all if the optimizer's class overrides ``update``, or weights share
-        their memory."""
+        counts. Does nothing if the class overrides ``update``, or weights share their memory."""
         shared = len({id(w.storage) for w in weight}) < len(weight)
         if shared or self.optimizer._pure_rules(index, weight) is None:
             return
@@ -177,8 +176,7 @@ class Updater:
         """Makes one step for parameters a part of the program that computes their gradients.
         ``state_of`` returns a parameter's state, by its index, as a pytree of pending values;
         ``others`` are updaters of other devices, with their weights, which count the step too.
-        Returns None, and changes nothing, if that is impossible, as when the class overrides
-        ``update``."""
+        None, with nothing changed, if it is impossible, as when the class overrides ``update``."""
         optimizer, context = self.optimizer, first_weights[0].context
 
         def prepare(rollback: Rollback) -> UpdateCall | None:

@@ -190,8 +190,7 @@ def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[
     rest, as in MXNet. Where the last devices would get no row (6 rows on 4 devices, which MXNet
     refuses), the rows are cut at the rounded cumulative shares, at least one row each.
 
-    :class:`BatchError` (a ValueError) for fewer rows than devices, or a workload that is not
-    positive.
+    :class:`BatchError` (a ValueError) for fewer rows than devices, or a workload not positive.
 
     >>> split_input_slice(10, [1, 2, 1])
     [slice(0, 2, None), slice(2, 7, None), slice(7, 10, None)]

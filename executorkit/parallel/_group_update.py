@@ -289,8 +289,7 @@ def update_together(
     computes these; in a job, and where a replica has several devices, otherwise in one that takes
     them. Returns False, with nothing changed, if neither is possible. ``updaters`` and ``sharding``
     are as for :func:`attach_replicated`; ``states`` become the means over the same devices;
-    ``all_processes`` sums over all processes, ``sums_gradients`` writes the sums to the
-    gradients."""
+    ``all_processes`` sums over processes, ``sums_gradients`` writes sums to the gradients."""
     if attach_replicated(updaters, indices, weights, grads, sharding):
         if all_processes:  # others wait
             weights[0].compute()

@@ -401,8 +401,7 @@ class _StepTarget:
 class JointEpoch:
     """The batches of an epoch, which ends for all processes as soon as one has no batch left. A
     step's flags are read one step later, so that reading does not wait: all processes end after the
-    step that follows the first one without a batch. ``stops`` is True once one has been asked
-    to."""
+    step that follows the first one without a batch. ``stops`` is True once one is asked to."""
 
     def __init__(self) -> None:
         self.stops = False

@@ -1,11 +1,13 @@
 """``mx.profiler``: times of the nodes of compiled programs, recorded by ``jax.profiler``.
 
     mx.profiler.set_config(profile_all=True, aggregate_stats=True, filename="profile.json")
-    mx.profiler.set_state("run") executor.forward(is_train=True) executor.backward() mx.nd.waitall()
-    # work that still runs is not recorded mx.profiler.set_state("stop") print(mx.profiler.dumps())
-    # a table: time per node mx.profiler.timeline()                              # a picture: nodes
-    over time mx.profiler.dump()                                  # profile.json, for
-    ui.perfetto.dev
+    mx.profiler.set_state("run")
+    executor.forward(is_train=True)
+    mx.nd.waitall()                 # work that still runs is not recorded
+    mx.profiler.set_state("stop")
+    print(mx.profiler.dumps())      # a table: time per node
+    mx.profiler.timeline()          # a picture: nodes over time
+    mx.profiler.dump()              # profile.json, for ui.perfetto.dev
 
 An event of category ``operator`` is one kernel of a compiled program, with the name of its node,
 ``fc1``, or ``fc1_backward`` for its gradient. A kernel of several fused nodes has the name of the

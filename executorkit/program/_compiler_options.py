@@ -21,8 +21,7 @@ _CONVOLUTIONS_ON_CPU = {
 }
 #: The CPU backend drops optimization barriers early. It then merges the two computations of a value
 #: that ``jax.checkpoint`` computes twice, and keeps it; it prepares gradients of convolutions in
-#: forward; and it fuses the rows that the iterations of a loop read with the gates they are cut
-#: into.
+#: forward; and it fuses the rows that iterations of a loop read with the gates they are cut into.
 _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 #: With the older emitter of element-wise kernels and no unrolled loops a training step compiles in
 #: 0.65 to 0.9 of the time, and takes as long. Inference of SqueezeNet takes 6 % longer with them.

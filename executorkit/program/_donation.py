@@ -1,5 +1,4 @@
-"""Donation without loss: the results of a donating program are stored before Python can be
-interrupted.
+"""Donation without loss: results of a donating program are stored before Python can be interrupted.
 
 A program that donates its arguments destroys them. Two things keep an exception, such as a
 KeyboardInterrupt, from destroying the results too:

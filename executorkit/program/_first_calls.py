@@ -11,8 +11,7 @@ by the clock:
   the program is compiled in the background. Where a program and its plan are on disk, loading
   counts instead of compiling.
 - None on anything but one CPU device, where the interpreter lacks a primitive, where an
-  interpreted call is estimated to take longer than compiling or loading, and while the profiler
-  records.
+  interpreted call would take longer than compiling or loading, and while the profiler records.
 
 Options and the environment may say that all calls are interpreted, or none.
 

@@ -84,8 +84,7 @@ class FedArguments:
     """The arguments of an executor that are fed; all others are expected to stay, from the first
     call on if it is never ``trained``. Fed are data and labels (``inputs``), the arguments of
     ``forward``, and arguments that two successive calls of inference find changed while most were
-    not. Each executor has its own, so that a run that is repeated with a new one repeats bit for
-    bit."""
+    not. Each executor has its own, so that a run repeated with a new one repeats bit for bit."""
 
     def __init__(self, names: Sequence[str], inputs: Iterable[str], trained: bool) -> None:
         self._all_names = names

@@ -86,8 +86,7 @@ class Options:
         rows: half of them). The largest error, relative to the largest result in float32, stays
         under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an infinite or NaN element reaches all rows
         that are computed together with its own, and an exact zero beside large values may become
-        a rounding error. By default the value of the environment variable EXECUTORKIT_WINOGRAD,
-        or 'auto'.
+        a rounding error. By default the environment variable EXECUTORKIT_WINOGRAD, or 'auto'.
     """
 
     compute_dtype: str | None = None

@@ -35,8 +35,7 @@ _MAX_CHANGES = 4
 def compiled_function(
     functions: Sequence[CompiledFunction], name: str | None, method: str
 ) -> CompiledFunction | None:
-    """Returns the compiled function of a name, or the most complete one; None if nothing is
-    compiled.
+    """Returns the compiled function of a name, or the most complete; None if nothing is compiled.
 
     Raises MXNetError, in the name of a method of the program, if that function is not compiled.
     """

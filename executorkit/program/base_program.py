@@ -223,8 +223,7 @@ class BaseProgram(Viewed, ABC):
         return self.analyse().memory
 
     def flops(self) -> float | None:
-        """Returns floating-point operations of one run as XLA counts them; None where it has no
-        answer.
+        """Returns floating-point operations of a run as XLA counts; None where it has no answer.
 
         On CPUs XLA leaves out the products that it hands to a library; :meth:`cost` has them.
         """

@@ -162,8 +162,7 @@ class BaseRNNCell(CountedSteps):
         layout
             'NTC' or 'TNC'.
         merge_outputs
-            True: one symbol in ``layout``; False: a list of symbols; None: whichever needs no more
-            nodes.
+            True: one symbol in ``layout``; False: a list of symbols; None: whichever adds no nodes.
 
         Raises AssertionError for a list of another length, or for a symbol of several outputs.
         """

@@ -89,8 +89,7 @@ class LSTMCell(_DenseCell):
     forget_bias
         The initial value of the forget gate's bias (``mx.init.LSTMBias``).
 
-    Variables: as RNNCell's, with the rows of the gates in blocks of H; ``i2h_weight`` is (4 H,
-    features).
+    Variables: as RNNCell's, with the gates' rows in blocks of H; ``i2h_weight`` is (4 H, features).
 
     >>> import executorkit as mx
     >>> cell = LSTMCell(5, prefix="lstm_")

@@ -143,8 +143,7 @@ def loop_node(
 def foreach(
     body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach"
 ) -> tuple[Any, Any]:
-    """Applies ``body(slice, states) -> (outputs, states)`` to every slice along the first axis of
-    data.
+    """Applies ``body(slice, states) -> (outputs, states)`` to slices along the first axis of data.
 
     data, init_states
         Symbols or (nested) lists of them; body gets Symbols in the same nesting.

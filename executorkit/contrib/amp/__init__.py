@@ -1,6 +1,8 @@
 """``mx.contrib.amp``: mixed precision, layers in float16 or bfloat16 and the rest in float32.
 
-    amp.init("bfloat16") net, trainer = ... amp.init_trainer(trainer) with autograd.record():
+    amp.init("bfloat16")
+    amp.init_trainer(trainer)
+    with autograd.record():
         loss = loss_function(net(data), label)
         with amp.scale_loss(loss, trainer) as scaled:
             autograd.backward(scaled)

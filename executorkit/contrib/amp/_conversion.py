@@ -264,8 +264,7 @@ class _Converter:
         return facts[outputs[index]]
 
     def _plain_type(self, entry: Entry) -> str | None:
-        # MXNet takes an entry that has been cast for the low type, and refuses the graph: None
-        # here.
+        # MXNet takes an entry cast for the low type, and refuses the graph: None here.
         low = self._versions[self._dtype].get(entry)
         if low is not None:
             return self._dtype if low == self._plain(entry) else None

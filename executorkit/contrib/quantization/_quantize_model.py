@@ -38,8 +38,7 @@ def quantize_params(
 
     ``w_quantize`` is the parameter ``w`` as int8 over its own range, with the ends
     ``w_quantize_min`` and ``w_quantize_max``, (1,) each. Other parameters stay. ``th_dict`` holds
-    ranges of layers, for ends of ranges that are inputs. MissingParameterError names a missing
-    parameter.
+    ranges of layers, for ends that are inputs. MissingParameterError names a missing parameter.
     """
     quantised: Params = {}
     for name in qsym.list_arguments():

@@ -216,8 +216,7 @@ class Flatten(HybridBlock):
 
 
 class Lambda(Block):
-    """A function of arrays, or the name of one in ``mx.nd``, as a block. Raises ArgumentValueError
-    for others."""
+    """A function of arrays, or its name in ``mx.nd``, as a block. ArgumentValueError for others."""
 
     def __init__(self, function: str | Function, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)

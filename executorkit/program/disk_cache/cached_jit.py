@@ -47,8 +47,7 @@ class CachedJit:
     """Dispatches calls of a jitted function to executables from the disk cache; the function has
     the programs compiled here. ``fingerprint`` is None for one that is never stored. ``check``
     raises NotCompiledError where it has to be decided first whether a call is interpreted. ``run``
-    is the fastest way at present: the function, the only executable, or the dispatch by argument
-    shapes."""
+    is the fastest way now: the function, the only executable, or dispatch by shapes."""
 
     __slots__ = (
         "_check", "_compiled_with", "_executables", "_fingerprint", "_in_c", "_jitted", "_on_load",

@@ -36,8 +36,7 @@ class Concurrent(Sequential):
 
 
 class HybridConcurrent(HybridSequential):
-    """:class:`HybridBlock` blocks that run on the same input; their outputs are concatenated along
-    ``axis``."""
+    """:class:`HybridBlock` blocks of one input; their outputs are concatenated along ``axis``."""
 
     def __init__(
         self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None

@@ -194,8 +194,7 @@ class RandomCrop(Block):
 
 
 class RandomResizedCrop(Block):
-    """Crops a part of random area and proportions, and resizes it. Draws from ``random`` as in
-    MXNet.
+    """Crops a part of random area and proportions, and resizes it. Draws from ``random``, as MXNet.
 
     size
         (width, height), or one number.

@@ -44,6 +44,5 @@ def _layers() -> Iterable[HybridBlock]:
 def alexnet(
     pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> AlexNet:
-    """Returns a new :class:`AlexNet`; ``pretrained`` reads parameters from a file in ``root``, to
-    ``ctx``."""
+    """Returns an :class:`AlexNet`; ``pretrained`` reads parameters from ``root``, to ``ctx``."""
     return with_parameters(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

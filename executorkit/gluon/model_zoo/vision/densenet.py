@@ -1,5 +1,4 @@
-"""DenseNet (Huang, Liu, van der Maaten, Weinberger: Densely Connected Convolutional Networks,
-2016)."""
+"""DenseNet (Huang et al.: Densely Connected Convolutional Networks, 2016)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
@@ -85,8 +84,7 @@ def get_densenet(
     num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> DenseNet:
     """Returns a new :class:`DenseNet` of 121, 161, 169 or 201 layers; ``pretrained`` reads
-    parameters from a file in ``root``, to ``ctx``. Raises KeyError (UnknownNameError) for another
-    number."""
+    parameters from ``root``, to ``ctx``. KeyError (UnknownNameError) for another number."""
     if num_layers not in densenet_spec:
         problem = f"there is none of {num_layers} layers"
         raise UnknownNameError("get_densenet", problem, hint=", ".join(map(str, densenet_spec)))

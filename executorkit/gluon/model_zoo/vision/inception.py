@@ -88,6 +88,5 @@ def _concurrent(branches: Iterable[Any], prefix: str) -> HybridConcurrent:
 def inception_v3(
     pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> Inception3:
-    """Returns a new :class:`Inception3`; ``pretrained`` reads parameters from a file in ``root``,
-    to ``ctx``."""
+    """Returns an :class:`Inception3`; ``pretrained`` reads parameters from ``root``, to ``ctx``."""
     return with_parameters(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)

@@ -61,8 +61,7 @@ def _activated(channels: int, kernel: int) -> HybridSequential:
 def get_squeezenet(
     version: str, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> SqueezeNet:
-    """Returns a new :class:`SqueezeNet`; ``pretrained`` reads parameters from a file in ``root``,
-    to ``ctx``."""
+    """Returns a :class:`SqueezeNet`; ``pretrained`` reads parameters from ``root``, to ``ctx``."""
     network = SqueezeNet(version, **kwargs)
     return with_parameters(network, f"squeezenet{version}", pretrained, ctx, root)
 
