@@ -262,6 +262,15 @@ nd.CTCLoss(nd.ones((3, 1, 3)), nd.array([[1, 0]]), nd.array([1]), nd.array([1]))
 S.UpSampling(a, b, scale=2, sample_type="nearest", num_args=2).attr_dict()["b"]
 """
 
+SUMS_OF_FLOAT16 = """
+nd.norm(nd.array([300, 400], dtype="float16"))
+nd.norm(nd.array([[30000, 20000], [3, -4]], dtype="float16"), ord=1, axis=1)
+f(S.norm(a, axis=1), a=nd.array([[300, 400]], dtype="float16"))
+nd.Pooling(h.reshape((1, 1, 2)) * 60000, kernel=(2,), pool_type="avg")
+k = nd.full((1, 1, 30, 30), 100, dtype="float16"); nd.Pooling(k, global_pool=True, pool_type="avg")
+nd.Pooling(h.reshape((1, 1, 2)) * 300, kernel=(2,), pool_type="lp", p_value=2)
+"""
+
 THEMES = {
     "refused values": REFUSED_VALUES,
     "integer gradients": INTEGER_GRADIENTS,
@@ -273,6 +282,7 @@ THEMES = {
     "booleans": BOOLEANS,
     "refused attributes": REFUSED_ATTRIBUTES,
     "one pixel and one axis": ONE_PIXEL_AND_ONE_AXIS,
+    "sums of float16": SUMS_OF_FLOAT16,
 }
 
 

@@ -18,6 +18,7 @@ from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
 from ..tracing import at_least, for_platform, is_known
 from .conv import Layout, data_layout, per_axis, spatial_axes
+from .moments import at_least_float32
 from .windows import can_write_out, is_padded, pad_axes, reduce_windows, window_maximum
 
 
@@ -230,6 +231,9 @@ def pooling(
             return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if is_padded(pads) else out
+    dtype = data.dtype
+    if jnp.issubdtype(dtype, jnp.floating):
+        data = at_least_float32(data)
     if pool_type == "lp":
         data = lax.integer_pow(data, p_value or 1)
     if kernel == sizes and not any(pad):
@@ -237,18 +241,18 @@ def pooling(
     else:
         total = reduce_windows(data, False, axes, kernel, stride, pads)
     if pool_type == "lp":
-        return _root(total, p_value or 1)
+        return _root(total, p_value or 1).astype(dtype)
     if pool_type == "sum":
-        return total
+        return total.astype(dtype)
     with_pad, is_valid = count_include_pad is not False, pooling_convention == "valid"
     windows = sizes, outs, kernel, stride, pad
     counts = partial(map, partial(_counts, with_pad, is_valid), *windows)
-    if _divides_gradient_by_window(pooling_convention, count_include_pad, layout, data.dtype) and (
+    if _divides_gradient_by_window(pooling_convention, count_include_pad, layout, dtype) and (
         all((o + 2 * x - k) % s == 0 for o, k, s, x in zip(outs, kernel, stride, pad, strict=True))
     ):
         size = np.asarray(math.prod(kernel), total.dtype)
         return with_jvp(lambda total: _divide(total, axes, counts), lambda t, *_: t / size)(total)
-    return _divide(total, axes, counts)
+    return _divide(total, axes, counts).astype(dtype)
 
 
 @register("Pooling_v1", infer_shape=_infer_shape, traits={NAMED_DATA})

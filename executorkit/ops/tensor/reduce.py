@@ -188,13 +188,14 @@ def norm(
     ``axis``.
 
     data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
-    axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers are computed in
-    float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and x
-    / out, the latter NaN where the norm is 0.
+    axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers and float16 are
+    computed in float32, integers truncated, where MXNet computes in integers throughout. Gradients
+    are sign(x) and x / out, the latter NaN where the norm is 0.
     """
     axes = reduced_axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
-    x: Raw = data if is_floating(data) else data.astype(jnp.float32)
+    is_wide = is_floating(data) and data.dtype.itemsize > 2
+    x: Raw = data if is_wide else data.astype(jnp.float32)
     if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
         x = x.astype(dtype)
     if ord == 1:
