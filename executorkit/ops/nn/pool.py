@@ -231,9 +231,7 @@ def pooling(
             return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if is_padded(pads) else out
-    dtype = data.dtype
-    if jnp.issubdtype(dtype, jnp.floating):
-        data = at_least_float32(data)
+    dtype, data = data.dtype, at_least_float32(data)
     if pool_type == "lp":
         data = lax.integer_pow(data, p_value or 1)
     if kernel == sizes and not any(pad):
