@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DataArgumentError, FileAccessError, FileFormatError
 from ._file_iter import RowIter
-from ._iterator_options import warn_of_unknown
+from ._iterator_options import convert_option, warn_of_unknown
 
 _TYPES = ("float32", "int32", "int64")
 
@@ -53,6 +53,7 @@ class CSVIter(RowIter):
         **unknown: Any,
     ) -> None:
         warn_of_unknown("CSVIter", unknown)
+        rounds = convert_option("CSVIter: round_batch", bool, round_batch)
         if data_csv is None:
             raise DataArgumentError("CSVIter: data_csv", "it is missing")
         dtype_name = "float32" if dtype is None else np.dtype(dtype).name
@@ -68,7 +69,7 @@ class CSVIter(RowIter):
             label = _read(label_csv, labels, dtype_name).reshape(-1, *label_dims)
         if len(label) < len(data):
             raise FileFormatError(str(label_csv), f"it has {len(label)} rows, expected {len(data)}")
-        super().__init__(batch_size, data, label, bool(round_batch), data_name, label_name)
+        super().__init__(batch_size, data, label, rounds, data_name, label_name)
 
 
 def _dims(shape: Any, name: str) -> tuple[int, ...]:

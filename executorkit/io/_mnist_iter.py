@@ -8,7 +8,7 @@ import numpy as np
 from .._files import read_idx
 from ..errors import DataArgumentError, FileFormatError
 from ._file_iter import MXDataIter, positive_integer
-from ._iterator_options import warn_of_unknown
+from ._iterator_options import convert_option, warn_of_unknown
 from ._record_source import shuffle_in_place
 
 
@@ -57,6 +57,10 @@ class MNISTIter(MXDataIter):
         **unknown: Any,
     ) -> None:
         warn_of_unknown("MNISTIter", unknown)
+        flags = {"shuffle": shuffle, "flat": flat, "silent": silent}
+        shuffle, flat, silent = (
+            convert_option(f"MNISTIter: {name}", bool, flag) for name, flag in flags.items()
+        )
         if dtype is not None and np.dtype(dtype) != np.float32:
             raise DataArgumentError("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
         part_count = positive_integer("MNISTIter", "num_parts", num_parts)

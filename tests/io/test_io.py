@@ -349,6 +349,19 @@ def test_invalid_options_of_image_iterators(tmp_path, options, text):
     assert str(caught.value) == text
 
 
+def test_flags_as_texts(tmp_path):
+    options = _mnist(tmp_path) | {"shuffle": "False", "flat": "1"}
+    assert np.concatenate([b.index for b in mx.io.MNISTIter(**options)]).tolist() == list(range(6))
+    with pytest.raises(mx.errors.DataArgumentError, match="shuffle: 'no', expected a boolean"):
+        mx.io.MNISTIter(**options | {"shuffle": "no"})
+    (tmp_path / "data.csv").write_text("1\n2\n3\n")
+    data = mx.io.CSVIter(
+        data_csv=tmp_path / "data.csv", data_shape=(1,), batch_size=2, round_batch="False"
+    )
+    assert next(data).pad == 0
+    assert next(data).data[0].asnumpy().tolist() == [[3], [2]]
+
+
 def test_first_batch_of_a_csv_file_that_is_not_full(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("1,2\n3,4\n")
