@@ -314,11 +314,12 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = No
     """Returns the number of elements in each bin, and the edges of the bins.
 
     ``bins`` is their number, between ``range`` or the least and greatest element, or an NDArray of
-    edges. Counted on the host. As in MXNet, a number of bins without a range gives a tuple of
-    float32 arrays, otherwise it is a list and counts are int64.
+    edges. As in MXNet, a number of bins without a range gives a tuple of float32 arrays, otherwise
+    it is a list and counts are int64.
     """
-    edges = bins.asnumpy() if isinstance(bins, NDArray) else bins
-    counts, edges = np.histogram(a.asnumpy(), edges, range)
-    if not isinstance(bins, NDArray) and range is None:
-        return array(counts, a.context), array(edges, a.context)
-    return [array(counts, a.context, "int64"), array(edges, a.context, a.dtype)]
+    if isinstance(bins, NDArray):
+        return call("_histogram", a, bins)
+    if range is not None:
+        return call("_histogram", a, bin_cnt=bins, range=range)
+    counts, edges = np.histogram(a.asnumpy(), bins)
+    return array(counts, a.context), array(edges, a.context)

@@ -119,6 +119,8 @@ f(S.make_loss(S.sum(S.Cast(S.Cast(a, dtype="int32"), dtype="float32") * b)), a=c
 """
 
 NUMBERS_OF_INTEGERS = """
+nd.histogram(nd.array([1, 2, 3, 4], dtype="int32"), 2, (1, 4))
+nd.histogram(i, nd.array([-2, 1, 3], dtype="int32"))
 i + 3e9
 i + 1e300
 nd.maximum(i, -1e300)
