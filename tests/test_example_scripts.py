@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import executorkit as mx
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import example_scripts
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((GOLDEN / "data" / "examples.json").read_text())
+ANSWERS = stored_answers("examples")
 
 
 #: Scripts that are compiled even where the environment has all others interpreted. Eight steps of

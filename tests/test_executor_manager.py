@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections import Counter
 from typing import Any
 
@@ -21,12 +20,11 @@ from executorkit.executor_manager import (
     _split_input_slice,
 )
 from executorkit.parallel import traffic
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import group_scripts
 from tests.golden.group_scripts._facts import Shapes, batch, fill, lstm, mlp, parameters
 
-ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["scripts"]
+ANSWERS = stored_answers("groups")["scripts"]
 INPUTS = ("data", "softmax_label")
 
 #: MXNet takes the rows that the slices name; here as for any other wrong shape.

@@ -10,11 +10,10 @@ import pytest
 
 import executorkit as mx
 from executorkit.initializer import InitDesc
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden.cases import _initializer as cases
 
-ANSWERS = json.loads((GOLDEN / "data" / "initializer.json").read_text())
+ANSWERS = stored_answers("initializer")
 
 
 def weight(init, *shape, dtype="float32", ctx=None):

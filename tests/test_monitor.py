@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import executorkit as mx
+from tests._tools.answers import stored_answers
 from tests.display._html import checked
 from tests.display._snapshots import matches
 from tests.golden.cases._monitor import ERRORS, VALUES, _bound
 
-ANSWERS = json.loads((Path(__file__).parent / "golden/data/monitor.json").read_text())
+ANSWERS = stored_answers("monitor")
 
 
 def _compare(ours, theirs):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import json
 from types import ModuleType
 
 import pytest
 
 import executorkit as mx
-from tests.golden import _store
+from tests._tools.answers import stored_answers
 
-NAMES: dict[str, list[str]] = json.loads((_store.DATA / "names.json").read_text())
+NAMES: dict[str, list[str]] = stored_answers("names")
 
 C_INTERFACE = "belongs to MXNet's C interface"
 NUMPY = "belongs to the code that makes MXNet's functions take NumPy's calls"

@@ -16,9 +16,10 @@ import pytest
 import executorkit as mx
 import executorkit.misc
 from executorkit.contrib import tensorboard
-from tests.golden import _store, small_name_questions as sq
+from tests._tools.answers import stored_answers
+from tests.golden import small_name_questions as sq
 
-ANSWERS = json.loads((_store.DATA / "small_names.json").read_text())
+ANSWERS = stored_answers("small_names")
 #: Questions with another answer here, and why.
 DEVIATIONS = {
     "mx.gluon.utils.split_data(np.ones((2, 4)), 2, batch_axis=1)[1].shape": (

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from tests import training_scripts
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import stored_answers
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((GOLDEN / "data" / "training.json").read_text())
+ANSWERS = stored_answers("training")
 
 
 @pytest.mark.usefixtures("both_readings")

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from tests.golden._store import DATA
+
 # MXNet computes some gradients of float64 in float32.
 _TOLERANCES = {"float16": (4e-3, 1e-3), "float32": (1e-5, 1e-6), "float64": (1e-7, 1e-9)}
 _DTYPES = (*_TOLERANCES, "int8", "uint8", "int32", "int64", "bool")
+
+
+def stored_answers(name: str) -> Any:
+    """What MXNet answered, as a script of ``tests/golden`` stored it."""
+    return json.loads((DATA / f"{name}.json").read_text("utf-8"))
+
+
+def f32(*values: Any) -> Any:
+    """An array of float32, as answers have it."""
+    return ["float32", np.asarray(values, "float32").tolist()]
+
+
+def raises(*names: str) -> Any:
+    """What a script sees where an exception of classes of these names is raised."""
+    return {"raises": list(names)}
 
 
 def _is_array(fact: Any) -> bool:
@@ -62,11 +80,50 @@ def differences(ours: Any, theirs: Any, where: str) -> Iterator[tuple[str, str]]
         yield where, f"ours {ours}, MXNet {theirs}"
 
 
-def with_answer(answer: Any, place: list[str], other: Any) -> Any:
+def _with_answer(answer: Any, place: list[str], other: Any) -> Any:
     """An answer with another one at a place."""
     if not place:
         return other
     key: Any = int(place[0]) if isinstance(answer, list) else place[0]
     changed = copy.copy(answer)
-    changed[key] = with_answer(answer[key], place[1:], other)
+    changed[key] = _with_answer(answer[key], place[1:], other)
     return changed
+
+
+def check_script(
+    name: str, seen: Any, answer: Any, deviations: Mapping[str, tuple[str, Any]]
+) -> None:
+    """Fails where a script did not see MXNet's answer, or at a place (script/key/...) of
+    ``deviations`` (why, and the answer that is meant) not that one.
+    """
+    seen = json.loads(json.dumps(seen))
+    expected, meant = answer, [p for p in deviations if p.split("/")[0] == name]
+    for place in meant:
+        expected = _with_answer(expected, place.split("/")[1:], deviations[place][1])
+    wrong = dict(differences(seen, expected, name))
+    assert not wrong, wrong
+    differing = [f"{place}/" for place in dict(differences(seen, answer, name))]
+    agreeing = [p for p in meant if not any(d.startswith(f"{p}/") for d in differing)]
+    assert not agreeing, f"{agreeing} agree by now: remove them from the table"
+
+
+def answer_agrees(ours: list[Any], theirs: list[Any], rtol: float, atol: float) -> bool:
+    """Whether the answer to a question is MXNet's, or an error of the same class.
+
+    What MXNet has no kernel for is not compared.
+    """
+    if theirs[0] == "error":
+        return ours[0] == "error" and theirs[1][0] in ours[1]
+    return _same(ours, theirs, rtol, atol)
+
+
+def _same(ours: Any, theirs: Any, rtol: float, atol: float) -> bool:
+    if theirs in (ours, ["value", "'refused'"]):
+        return True
+    if isinstance(ours, list) and isinstance(theirs, list):
+        pairs = zip(ours, theirs, strict=False)
+        return len(ours) == len(theirs) and all(_same(a, b, rtol, atol) for a, b in pairs)
+    try:
+        return bool(np.isclose(float(str(ours)), float(str(theirs)), rtol, atol, equal_nan=True))
+    except ValueError:
+        return False

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import executorkit as mx
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import training_scripts
 
-ANSWERS = json.loads((GOLDEN / "data" / "training_tools.json").read_text())
+ANSWERS = stored_answers("training_tools")
 
 
 def names(module: str) -> list[str]:

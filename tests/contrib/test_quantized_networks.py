@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import executorkit as mx
 from executorkit.contrib import quantization
-from tests.golden import _store, quantization_questions as qq
+from tests._tools.answers import stored_answers
+from tests.golden import quantization_questions as qq
 
-ANSWERS = json.loads((_store.DATA / "quantization.json").read_text())
+ANSWERS = stored_answers("quantization")
 
 
 @pytest.mark.parametrize("case", list(ANSWERS["graphs"]))

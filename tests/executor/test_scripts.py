@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any
 
@@ -10,13 +9,12 @@ import pytest
 
 import executorkit as mx
 from executorkit.executor import Executor
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import executor_scripts
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((GOLDEN / "data" / "executor.json").read_text())
+ANSWERS = stored_answers("executor")
 
 LENIENT = "what MXNet refuses here has a plain meaning, and works"
 REFUSED = "MXNet takes it and reads beyond an array, or computes something else"

@@ -19,7 +19,7 @@ import executorkit as mx
 from executorkit import autograd, gluon, nd
 from executorkit.gluon.data import ArrayDataset, DataLoader
 from executorkit.gluon.data.vision import transforms
-from tests.gluon.test_facts import FORKING, check_script
+from tests.gluon.test_facts import FORKING, check_twice
 
 WORKERS: tuple[dict[str, Any], ...] = (
     {},
@@ -354,4 +354,4 @@ def test_a_network_learns_from_pictures_that_workers_prepare():
 
 @pytest.mark.parametrize("name", sorted(FORKING))
 def test_script_sees_the_same_as_under_mxnet(name):
-    check_script(name)
+    check_twice(name)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 import executorkit as mx
-from tests._tools.answers import differences, with_answer
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import check_script, f32, raises, stored_answers
 from tests.golden import gluon_scripts
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((GOLDEN / "data" / "gluon.json").read_text())
-
-
-def _raises(*names: str) -> Any:
-    return {"raises": list(names)}
-
-
-def _f32(*values: Any) -> Any:
-    return ["float32", list(values)]
+ANSWERS = stored_answers("gluon")
 
 
 CHECKED = "a call that is refused changes nothing; MXNet begins with its changes"
@@ -39,38 +29,38 @@ FLAGS = "flags of MXNet's memory planning have no meaning here, and are not chec
 
 #: Places (script/key/...) where another answer is meant: why, and the answer.
 DEVIATIONS: dict[str, tuple[str, Any]] = {
-    "arrays_are_loaded/0/cast": (SERVED, [None, _f32(-2.3135440349578857, 0.7954851984977722)]),
-    "arrays_are_loaded/0/numpy": (SERVED, [None, _f32(1.0, 1.0)]),
+    "arrays_are_loaded/0/cast": (SERVED, [None, f32(-2.3135440349578857, 0.7954851984977722)]),
+    "arrays_are_loaded/0/numpy": (SERVED, [None, f32(1.0, 1.0)]),
     **{
         f"checkpoints_as_networks/1/{name}": (KNOWN, shape)
         for name, shape in {
             "fc1_weight": [3, 4], "fc1_bias": [3], "fc2_weight": [2, 3], "fc2_bias": [2]
         }.items()
     },
-    "contents_are_set/0/list/0": (KIND, _raises("TypeError")),
-    "contents_are_set/0/number/0": (KIND, _raises("TypeError")),
+    "contents_are_set/0/list/0": (KIND, raises("TypeError")),
+    "contents_are_set/0/number/0": (KIND, raises("TypeError")),
     "contents_are_set_while_it_waits/5": (DECLARED, "float32"),
     "contents_are_set_while_it_waits/6/1": (CHECKED, 0),
     **{
         f"copies_of_parameters/0/{way}/{place}": (COPIED, answer)
         for way in ("deepcopy", "pickle")
-        for place, answer in (("1/1/0", _f32(5.0, 5.0)), ("2", _f32(5.0, 5.0)))
+        for place, answer in (("1/1/0", f32(5.0, 5.0)), ("2", f32(5.0, 5.0)))
     },
     "copies_of_networks/3": (
         SERVED,
         [
             ["net_dense0_weight", "net_dense0_bias", "net_dense1_weight", "net_dense1_bias"],
             False,
-            _f32([0.812956690788269, 0.1215249598026275], [0.30754923820495, -0.32209643721580]),
+            f32([0.812956690788269, 0.1215249598026275], [0.30754923820495, -0.32209643721580]),
             False,
-            _f32([0.47301873564720, -0.79764461517333], [0.47301873564720, -0.79764461517333]),
+            f32([0.47301873564720, -0.79764461517333], [0.47301873564720, -0.79764461517333]),
         ],
     ),
     "exported_inputs_and_outputs/4/15/3/__init__": (VALUE, '["constant", {"value": [0.25, -0.5]}]'),
     **{
         f"files_are_loaded/more/1/{place}": (CHECKED, answer)
         for place, answer in enumerate(
-            (_f32([3.0, 3.0], [3.0, 3.0]), _f32(0.0, 0.0), _f32(1.0, 1.0))
+            (f32([3.0, 3.0], [3.0, 3.0]), f32(0.0, 0.0), f32(1.0, 1.0))
         )
     },
     "files_give_shapes_and_contexts/no_shape/3": (KNOWN, [2, 3]),
@@ -85,11 +75,11 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
     **{
         f"flags_of_hybridize/{place}": (
             FLAGS,
-            [None, _f32([0.812956690788269, 0.12152495980262756], [0.307549178, -0.322096378])],
+            [None, f32([0.812956690788269, 0.12152495980262756], [0.307549178, -0.322096378])],
         )
         for place in (2, 4)
     },
-    "initialized_twice/9": (CHECKED, _f32(0.0, 0.0)),
+    "initialized_twice/9": (CHECKED, f32(0.0, 0.0)),
     **{
         f"stale_gradients_that_are_refused/{place}": (CHECKED, answer)
         for place, answer in {
@@ -101,7 +91,7 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
         }.items()
     },
     **{
-        f"stores_and_updates/{case}/0": (WISH, _raises("ValueError"))
+        f"stores_and_updates/{case}/0": (WISH, raises("ValueError"))
         for case in (
             "None True 1", "None True 2", "local True 1", "device True 1", "teststore True 1",
         )
@@ -110,7 +100,7 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
         SERVED,
         [
             "list",
-            _f32(
+            f32(
                 [-2.3135440349578857, 0.7954851984977722, -0.3106275796890259],
                 [0.48348864912986755, 1.0487117767333984, -0.6726002097129822],
             ),
@@ -129,20 +119,12 @@ FORKING = frozenset({"loaders", "record_files"})
 @pytest.mark.parametrize("name", [n for n in gluon_scripts.SCRIPTS if n not in FORKING])
 def test_script_sees_the_same_as_under_mxnet(name):
     """The second run takes up what the first one has traced and compiled."""
-    check_script(name)
+    check_twice(name)
 
 
-def check_script(name: str) -> None:
-    """Runs a script twice, and compares what it sees."""
-    meant = {p: a for p, (_, a) in DEVIATIONS.items() if p.split("/")[0] == name}
-    expected = ANSWERS[name]
-    for place, answer in meant.items():
-        expected = with_answer(expected, place.split("/")[1:], answer)
+def check_twice(name: str) -> None:
     for _ in range(2):
-        seen = json.loads(json.dumps(gluon_scripts.run(name, mx)))
-        assert dict(differences(seen, expected, name)) == {}
-        agreeing = meant.keys() - dict(differences(seen, ANSWERS[name], name))
-        assert not agreeing, "it agrees by now: remove it from the table"
+        check_script(name, gluon_scripts.run(name, mx), ANSWERS[name], DEVIATIONS)
 
 
 def test_every_place_is_one_of_a_script():

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 import executorkit as mx
+from tests._tools.answers import stored_answers
 from tests.golden.cases._io import ERRORS, VALUES
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/io.json").read_text())
+ANSWERS = stored_answers("io")
 
 
 def test_every_script_has_an_answer():

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._tools.answers import differences
+from tests._tools.answers import differences, stored_answers
 from tests.golden.cases import _records as cases
 
 pytestmark = pytest.mark.golden
 
 DATA = Path(__file__).parents[1] / "golden/data"
-ANSWERS = json.loads((DATA / "records.json").read_text())
+ANSWERS = stored_answers("records")
 
 
 def test_every_script_has_an_answer():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import stored_answers
 from tests.libraries import zoo
 
-ANSWERS = json.loads((GOLDEN / "data" / "libraries.json").read_text())
+ANSWERS = stored_answers("libraries")
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
 

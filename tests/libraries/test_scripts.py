@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import executorkit as mx
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import stored_answers
 from tests.golden import library_scripts
 from tests.libraries import zoo
 
-ANSWERS = json.loads((GOLDEN / "data" / "library_scripts.json").read_text())
+ANSWERS = stored_answers("library_scripts")
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 import executorkit as mx
+from tests._tools.answers import stored_answers
 from tests.golden.cases._metric import ERRORS, EXACT, VALUES
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/metric.json").read_text())
+ANSWERS = stored_answers("metric")
 
 #: MXNet sums half precision in half precision; we sum in float64.
 HALF = 2e-3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,11 @@ import pytest
 
 import executorkit as mx
 from executorkit.module.executor_group import DataParallelExecutorGroup
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import group_scripts
 from tests.golden.group_scripts._facts import convnet, fill, mlp, numbers, parameters
 
-ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["scripts"]
+ANSWERS = stored_answers("groups")["scripts"]
 INPUTS = ("data", "softmax_label")
 NOT_ARRAYS: Any = [[1, 2]]
 

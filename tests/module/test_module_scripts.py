@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import executorkit as mx
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import module_scripts
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((GOLDEN / "data" / "modules.json").read_text())
+ANSWERS = stored_answers("modules")
 
 
 def _known_to_mxnet(ours, theirs):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import executorkit as mx
+from tests._tools.answers import answer_agrees, stored_answers
 from tests.golden import numpy_questions as nq
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((Path(nq.__file__).parent / "data" / "numpy.json").read_text())
+ANSWERS = stored_answers("numpy")
 #: Questions with another answer here, and why.
 MORE = "it works here"
 DEVIATIONS = {
@@ -27,24 +25,6 @@ DEVIATIONS = {
 }
 
 
-def _close(ours: object, theirs: object) -> bool:
-    # MXNet has no kernels for some pairs of types.
-    if theirs in (ours, ["value", "'refused'"]):
-        return True
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return len(ours) == len(theirs) and all(map(_close, ours, theirs))
-    try:
-        return bool(np.isclose(float(str(ours)), float(str(theirs)), 1e-5, 1e-6, equal_nan=True))
-    except ValueError:
-        return False
-
-
-def _agree(ours: list, theirs: list) -> bool:
-    if theirs[0] == "error":
-        return ours[0] == "error" and theirs[1][0] in ours[1]
-    return _close(ours, theirs)
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("theme", "question"), [(t, q) for t in nq.THEMES for q in nq.questions(t)]
@@ -52,7 +32,8 @@ def _agree(ours: list, theirs: list) -> bool:
 def test_answer_is_that_of_mxnet(theme, question):
     theirs = ANSWERS[theme][question]
     ours = nq.ask(question, mx, np)
+    agree = answer_agrees(ours, theirs, 1e-5, 1e-6)
     if question in DEVIATIONS:
-        assert not _agree(ours, theirs), "it agrees by now: remove it from DEVIATIONS"
+        assert not agree, "it agrees by now: remove it from DEVIATIONS"
     else:
-        assert _agree(ours, theirs), f"ours {ours}, MXNet {theirs}"
+        assert agree, f"ours {ours}, MXNet {theirs}"

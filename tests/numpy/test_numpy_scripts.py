@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._tools.answers import differences
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import differences, stored_answers
 from tests.golden import numpy_scripts
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((GOLDEN / "data" / "numpy_scripts.json").read_text())
+ANSWERS = stored_answers("numpy_scripts")
 
 
 @pytest.mark.parametrize("name", list(numpy_scripts.SCRIPTS))

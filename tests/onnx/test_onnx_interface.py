@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 import sys
 from pathlib import Path
@@ -13,11 +12,12 @@ import numpy as np
 import pytest
 
 import executorkit as mx
+from tests._tools.answers import stored_answers
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/onnx.json").read_text())
+ANSWERS = stored_answers("onnx")
 
 
 def _network() -> tuple[Any, dict[str, Any], dict[str, Any]]:

@@ -8,7 +8,6 @@ and the list of the names that MXNet registers; ``test_readme.py`` holds the fil
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -22,11 +21,12 @@ from executorkit.ops import OpDef
 from executorkit.ops.schema.operator_modules import unsupported_reason
 from executorkit.ops.schema.operator_registry import numpy_ops
 from tests._tools import golden as _golden
+from tests._tools.answers import stored_answers
 from tests.golden.cases._case import Case
 from tests.ops.test_golden import NO_GOLDEN_CASE
 
 PATH = Path(ops.__file__).with_name("README.md")
-MXNET: dict[str, list[str]] = json.loads((_golden.GOLDEN / "data/registry.json").read_text())
+MXNET: dict[str, list[str]] = stored_answers("registry")
 
 #: Served, but not in MXNet's own builds.
 PLUGINS = ("WarpCTC",)

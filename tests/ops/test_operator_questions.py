@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import stored_answers
 from tests.golden import operator_questions as oq
 
-ANSWERS = json.loads((GOLDEN / "data" / "operators.json").read_text())
+ANSWERS = stored_answers("operators")
 
 
 def _differs(ours: Any, theirs: Any) -> bool:

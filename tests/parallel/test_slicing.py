@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given, strategies as st
 
 from executorkit.errors import BatchError
 from executorkit.parallel import BatchInput
 from executorkit.parallel._batch_transfer import split_input_slice
-from tests._tools.golden import GOLDEN
+from tests._tools.answers import stored_answers
 
 pytestmark = pytest.mark.smoke
 
-ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["slices"]
+ANSWERS = stored_answers("groups")["slices"]
 
 
 def test_slices_are_mxnets():

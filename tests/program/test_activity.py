@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import jax
 import pytest
 
@@ -14,8 +11,9 @@ from executorkit.ops import lookup
 from executorkit.program import Program, reached_arguments
 from executorkit.symbol.node import Node
 from tests._tools import golden as _golden
+from tests._tools.answers import stored_answers
 
-ANSWERS = json.loads((Path(_golden.GOLDEN) / "data" / "heads.json").read_text())
+ANSWERS = stored_answers("heads")
 
 
 def _params(case):

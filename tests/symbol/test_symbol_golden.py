@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 import executorkit as mx
+from tests._tools.answers import stored_answers
 from tests.golden.cases._graphs import DOCUMENTS, ERRORS, GRAPHS, VALUES
 from tests.golden.make_symbol import facts
 
 pytestmark = pytest.mark.golden
 
-ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/symbol.json").read_text("utf-8"))
+ANSWERS = stored_answers("symbol")
 
 
 #: Graphs in which MXNet's version numbers of auxiliary states count compositions; ours follow from
