@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from .._support.annotations import Key, Operands, Raw, Tree
 from ..lowering import Graph, GraphStep, evaluate
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
+from ..ops.schema.traits import NAMED_GRADIENTS, STOPS_GRADIENT, SUMS
 from ._activity import differentiable_inputs
 from ._compiled_function import CompiledFunction
 from ._program_options import Options
@@ -19,7 +20,7 @@ from ._train_step import Arrays
 
 
 class Observation:
-    """The functions of a graph, by mode, and the ``steps`` that MXNet runs backward.
+    """The functions of a graph, by mode, and those of its ``steps`` that MXNet runs backward.
 
     forward[train](args, aux, key)          -> every value, forward_states
     backward[train](args, aux, key, heads)  -> gradients of every operator's inputs
@@ -34,7 +35,9 @@ class Observation:
         compiled: Callable[..., tuple[CompiledFunction, CompiledFunction]],
     ) -> None:
         self._graph = graph
-        self._steps = steps
+        self._steps = [
+            s for s in steps if s.op.name not in SUMS and STOPS_GRADIENT not in s.op.traits
+        ]
         self._winograd = options.winograd
         self._forward_state_indices = forward_state_indices
         self.forward = compiled(self._forward, "observe")
@@ -84,6 +87,10 @@ class Observation:
         names = []
         for step in reversed(self._steps):
             inputs = differentiable_inputs(named[step.index])
-            stem = f"{named[step.index].node.name}_backward_output"
-            names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
+            stem = f"{named[step.index].node.name}_backward_"
+            if step.op.name in NAMED_GRADIENTS:
+                names += [stem + step.names[k] for k in inputs]
+            else:
+                stem += "output"
+                names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
         return names

@@ -70,3 +70,12 @@ INNER_STATES = "inner_states"
 IGNORES_UNKNOWN = "ignores_unknown"
 
 ALL_TRAITS = frozenset(value for name, value in tuple(globals().items()) if name.isupper())
+
+#: Operators of MXNet's older interface: the results of their backward are called after the inputs.
+NAMED_GRADIENTS = frozenset(
+    "BilinearSampler Correlation Crop GridGenerator IdentityAttachKLSparseReg InstanceNorm"
+    " L2Normalization MakeLoss Pad ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse"
+    " SliceChannel SpatialTransformer SwapAxis".split()
+)
+#: Operators without a backward in MXNet: the gradient of a sum is passed on.
+SUMS = frozenset({"add_n", "elemwise_add"})

@@ -73,7 +73,27 @@ def two_executors(mx, folder):
     return _entries(monitor.toc())
 
 
-VALUES.update(inference=inference, two_executors=two_executors)
+def older_operators(mx, folder):
+    """Gradients that are named after the inputs, and operators without a backward."""
+    x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc")
+    left, right = mx.sym.SliceChannel(x, num_outputs=2, name="slice")
+    x = mx.sym.elemwise_add(left * 2, right * 3, name="sum")
+    x = mx.sym.L2Normalization(mx.sym.SwapAxis(x, dim1=0, dim2=1, name="swap"), name="norm")
+    x = mx.sym.SVMOutput(mx.sym.SequenceReverse(x, name="reverse"), name="svm")
+    seen = mx.sym.BlockGrad(left, name="block")
+    executor = mx.sym.Group([x, seen]).simple_bind(mx.cpu(), data=(3, 5))
+    for array in executor.arg_arrays:
+        array[:] = np.linspace(-1, 1, array.size).reshape(array.shape)
+    executor.arg_dict["svm_label"][:] = [0, 2]
+    monitor = mx.mon.Monitor(1, pattern=".*_backward.*", sort=True)
+    monitor.install(executor)
+    monitor.tic()
+    executor.forward(is_train=True)
+    executor.backward()
+    return _entries([row for row in monitor.toc() if row[1] != "fc_backward_output0"])
+
+
+VALUES.update(inference=inference, two_executors=two_executors, older_operators=older_operators)
 
 
 def _refused(name, stat_func):
