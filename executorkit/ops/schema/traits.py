@@ -72,10 +72,10 @@ IGNORES_UNKNOWN = "ignores_unknown"
 ALL_TRAITS = frozenset(value for name, value in tuple(globals().items()) if name.isupper())
 
 #: Operators of MXNet's older interface: the results of their backward are called after the inputs.
-NAMED_GRADIENTS = frozenset(
-    "BilinearSampler Correlation Crop GridGenerator IdentityAttachKLSparseReg InstanceNorm"
-    " L2Normalization MakeLoss Pad ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse"
-    " SliceChannel SpatialTransformer SwapAxis".split()
-)
+NAMED_GRADIENTS = frozenset({
+    "BilinearSampler", "Correlation", "Crop", "GridGenerator", "IdentityAttachKLSparseReg",
+    "InstanceNorm", "L2Normalization", "MakeLoss", "Pad", "ROIPooling", "SVMOutput", "SequenceLast",
+    "SequenceMask", "SequenceReverse", "SliceChannel", "SpatialTransformer", "SwapAxis",
+})  # fmt: skip
 #: Operators without a backward in MXNet: the gradient of a sum is passed on.
 SUMS = frozenset({"add_n", "elemwise_add"})
