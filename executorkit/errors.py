@@ -33,6 +33,8 @@ class MXNetError(RuntimeError):
             parts = (*parts, circumstances["because"])
         super().__init__(*parts)
 
+    __str__ = RuntimeError.__str__  # KeyError's would quote the message
+
     def _render_traceback_(self) -> list[str]:  # IPython's name
         from IPython.core.getipython import get_ipython
 
@@ -56,7 +58,7 @@ class ShapeError(MXNetError, ValueError):
     """Shapes of a graph, an array or an assignment contradict each other, or do not suffice."""
 
 
-class DTypeError(MXNetError, TypeError):
+class DTypeError(MXNetError, TypeError, KeyError):
     """Element types of a graph or an array contradict each other, or are unknown."""
 
 
@@ -106,9 +108,6 @@ class UnknownArgumentError(MXNetError, TypeError):
 
 class UnknownNameError(MXNetError, KeyError, AssertionError):
     """A name or key is not among the known ones, or a required one is missing."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)  # KeyError's would quote the message
 
 
 class MissingParameterError(UnknownNameError, ValueError):

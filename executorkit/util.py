@@ -2,6 +2,7 @@
 of scripts. Every thread has its own switches to NumPy's shapes and to the arrays of ``mx.np``."""
 
 import functools
+import inspect
 import operator
 import os
 from collections.abc import Callable
@@ -104,7 +105,10 @@ def use_np_shape(func: T) -> T:
 
 def _wrapped(name: str, scope: Callable[[], _SwitchScope], func: T) -> T:
     if isinstance(func, type):
-        for key, member in list(vars(func).items()):
+        for key in dir(func):  # inherited ones, too: their calls run in the class's semantics
+            if key not in vars(func) and key.startswith("_") and not key.startswith("__"):
+                continue
+            member = inspect.getattr_static(func, key)
             wrapped = _wrapped_member(scope, member)
             if wrapped is not member:
                 setattr(func, key, wrapped)
@@ -130,7 +134,7 @@ def _wrapped_member(scope: Callable[[], _SwitchScope], member: object) -> Any:
         functions = (member.fget, member.fset, member.fdel)
         fget, fset, fdel = (f and _within(scope, f) for f in functions)
         return property(fget, fset, fdel, member.__doc__)
-    return _within(scope, member) if callable(member) else member
+    return _within(scope, member) if inspect.isfunction(member) else member
 
 
 # The class of arrays

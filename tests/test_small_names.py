@@ -90,6 +90,42 @@ def test_shapes_of_numpy_in_all_methods_of_a_class() -> None:
         True, True, True, False,
     )  # fmt: skip
 
+    class Base:
+        def inherited(self) -> bool:
+            return mx.is_np_shape()
+
+        def __len__(self) -> int:
+            return int(mx.is_np_shape())
+
+    @mx.use_np_shape
+    class Derived(Base):
+        other = Base
+
+    derived = Derived()
+    assert (derived.inherited(), len(derived), derived.other().inherited()) == (True, 1, False)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_block_of_numpy_runs_where_arrays_are_ndarrays(hybridize: bool) -> None:
+    @mx.use_np
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = self.params.get("w", shape=(3, 2), init=mx.init.One())
+            self.dense = mx.gluon.nn.Dense(1)
+
+        def hybrid_forward(self, F: Any, x: Any, w: Any) -> Any:  # noqa: N803
+            return self.dense(F.npx.fully_connected(x, w, no_bias=True, num_hidden=3)) * 2
+
+    net = mx.gluon.nn.HybridSequential()
+    net.add(Net())
+    net[0].initialize(mx.init.One())
+    if hybridize:
+        net.hybridize()
+    y = net[0](mx.np.array([[1, 2]]))
+    assert isinstance(y, mx.np.ndarray)
+    assert y.tolist() == net(mx.np.array([[1, 2]])).tolist() == [[18.0]]
+
 
 def test_local_files_are_copied(tmp_path) -> None:
     source, target = tmp_path / "a.txt", tmp_path / "b" / "b.txt"

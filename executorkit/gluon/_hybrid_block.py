@@ -341,9 +341,8 @@ class HybridBlock(Block):
 
 
 def traced_output(block: Any) -> Symbol | None:
-    if not isinstance(block, HybridBlock) or not block._active or block._traced is None:
-        return None
-    return block._traced.output
+    traced = block._traced if isinstance(block, HybridBlock) else None
+    return None if traced is None else traced.output
 
 
 def _first_input(x: Tensor, args: Sequence[Any]) -> Any:

@@ -79,7 +79,7 @@ def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
     flat, in_structure = flatten(args, "input")
     names = iter(_input_names(sum(x is not None for x in flat)))
     symbols: list[Any] = [None if x is None else Variable(next(names)) for x in flat]
-    if numpy_arrays():
+    if numpy_arrays() or any(getattr(x, "has_scalars", False) for x in flat):
         symbols = [x if x is None else x.as_np_ndarray() for x in symbols]
     grouped, _ = regroup(symbols, in_structure)
     parameters = {name: parameter.var() for name, parameter in block._reg_params.items()}

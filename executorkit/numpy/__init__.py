@@ -31,7 +31,7 @@ def _public(module: _types.ModuleType) -> dict[str, Any]:
 globals().update(
     _FALLBACKS | _UFUNCS | _FUNCTIONS | _public(_composed_functions) | _public(_new_arrays)
 )
-for _name in ("det", "norm", "pinv", "slogdet", "arr_like", "context_of", "dims_of"):
+for _name in ("det", "norm", "pinv", "slogdet", "arr_like", "context_of", "dims_of", "sizes_of"):
     globals().pop(_name, None)
 
 set_printoptions = _numpy.set_printoptions

@@ -389,6 +389,8 @@ def percentile(
         raise NotSupportedError("np.percentile", "overwrite_input is not supported")
     attrs = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
     if is_number(q):
+        if not 0 <= q <= 100:
+            raise ArgumentValueError("np.percentile", f"q is {q}, expected 0 to 100")
         return call("_npi_percentile", "percentile", [a], out, q_scalar=float(q), **attrs)
     check_array("percentile", q, "'q'")
     return call("_npi_percentile", "percentile", [a, q], out, **attrs)
@@ -428,8 +430,9 @@ def histogram(
             problem = "range is not given"
             raise NotSupportedError("np.histogram", problem, hint="range=(low, high)")
         return call("_npi_histogram", "histogram", [a], bin_cnt=bins, range=tuple(range))
-    if range is not None:
-        raise NotSupportedError("np.histogram", "range is given beside the edges of bins")
+    if range is not None or isinstance(bins, list | tuple):
+        hint = "bins=np.array([...]) without range"
+        raise NotSupportedError("np.histogram", f"bins={bins!r}, range={range}", hint=hint)
     return call("_npi_histogram", "histogram", [a, bins])
 
 

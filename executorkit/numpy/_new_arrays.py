@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays.storage import Shape
 from ..arrays.values import check_known_shape, filled, fit, host_array
 from ..context import Context, current_context
-from ..errors import MXNetError, NotSupportedError, ShapeError
+from ..errors import ArgumentValueError, MXNetError, NotSupportedError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.array_classes import element_type
 from ..ops.schema.operator_registry import named
@@ -27,13 +27,17 @@ def context_of(ctx: Any) -> Context:
     return ctx
 
 
-def dims_of(name: str, shape: Any) -> Shape:
+def sizes_of(name: str, shape: Any) -> Shape:
     if isinstance(shape, np.ndarray):
         shape = shape.tolist()
     try:
-        dims = tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
+        return tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
     except TypeError:
         raise ShapeError(f"np.{name}", f"{shape!r} is not a shape") from None
+
+
+def dims_of(name: str, shape: Any) -> Shape:
+    dims = sizes_of(name, shape)
     check_known_shape(f"np.{name}", dims)
     return dims
 
@@ -49,7 +53,7 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
     if isinstance(object, list | tuple) and any(isinstance(x, NDArray) for x in object):
         object = [x.asnumpy() if isinstance(x, NDArray) else x for x in object]
     own = object.dtype if isinstance(object, np.ndarray | np.generic | jax.Array) else None
-    host = host_array(object, element_type(dtype, own or np.float32), "np.array")
+    host = host_array(object, element_type(own if dtype is None else dtype), "np.array")
     return ndarray.from_host(host, context)
 
 
@@ -107,6 +111,12 @@ def arange(
     return _on_host(np.arange(float(first), float(end), step), dtype, ctx)
 
 
+def _spaced(name: str, start: Any, stop: Any, num: Any, *args: Any) -> Any:
+    if not isinstance(num, int | np.integer) or num < 0:
+        raise ArgumentValueError(f"np.{name}", f"num is {num!r}", hint="a number from 0 on")
+    return getattr(np, name)(start, stop, num, *args)
+
+
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
     dtype: Any = None, axis: int = 0, ctx: Any = None,
@@ -115,9 +125,9 @@ def linspace(
     the step with ``retstep``."""
     if isinstance(start, list | np.ndarray | NDArray) or axis:
         raise NotSupportedError("np.linspace", "start and stop are numbers, and axis is 0")
-    values, step = np.linspace(start, stop, num, endpoint, retstep=True)
+    values, step = _spaced("linspace", start, stop, num, endpoint, True)
     result = _on_host(values, dtype, ctx)
-    return (result, step) if retstep else result
+    return (result, float(step)) if retstep else result
 
 
 def logspace(
@@ -127,7 +137,7 @@ def logspace(
     """Returns powers of ``base`` with ``num`` evenly spaced exponents from start to stop."""
     if axis:
         raise NotSupportedError("np.logspace", "axis is 0")
-    return _on_host(np.logspace(start, stop, num, endpoint, base), dtype, ctx)
+    return _on_host(_spaced("logspace", start, stop, num, endpoint, base), dtype, ctx)
 
 
 # ruff: noqa: N803 - NumPy's names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
@@ -223,3 +224,9 @@ for _name in (*OPERATOR_METHODS, *_LEGACY):
     if _name not in vars(ndarray) and not hasattr(NumpyMethods, _name):
         setattr(ndarray, _name, _absent(_name))
 ndarray.__module__ = __name__.rpartition(".")[0]
+
+
+def __getattr__(name: str) -> Any:
+    if name[:2] == "__":
+        raise AttributeError(name)
+    return getattr(sys.modules[ndarray.__module__], name)  # in MXNet all functions are here

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..calls.ways import call as run_operator, invoke
-from ..errors import InputTypeError
+from ..errors import ArgumentValueError, InputTypeError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.array_classes import element_type
-from ._new_arrays import array, context_of
+from ._new_arrays import array, context_of, sizes_of
 from ._ufuncs import UFUNCS
 from .multiarray import ndarray
 from .utils import is_number, is_numpy, operator
@@ -44,7 +44,10 @@ def run_symbolic(create: Any, function: Callable[..., Any], *args: Any, **kwargs
 def shape_of(size: Any) -> Any:
     if size is None:
         return None
-    return (int(size),) if is_number(size) else tuple(map(int, size))
+    sizes = sizes_of("random", size)
+    if min(sizes, default=0) < 0:
+        raise ShapeError("np.random", f"size is {size!r}", hint="lengths of 0 or more")
+    return sizes
 
 
 def draw(
@@ -57,6 +60,10 @@ def draw(
         if not (is_number(value) or is_numpy(value) or value is None):
             problem = f"{key} is {value!r}, expected a number or an array of mx.np"
             raise InputTypeError(f"np.random.{name}", problem)
+        positive = name in ("gamma", "pareto", "powerd", "weibull")
+        if key in ("a", "scale", "shape") and is_number(value) and value < positive * 5e-324:
+            hint = "more than 0" if positive else "0 or more"
+            raise ArgumentValueError(f"np.random.{name}", f"{key} is {value!r}", hint=hint)
     values = {k: "None" if is_numpy(v) or v is None else float(v) for k, v in parameters.items()}
     shape = shape_of(size)
     if shape is None and out is not None:
@@ -178,6 +185,8 @@ def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
     if is_numpy(pvals):
         return invoke(operator("_npi_multinomial"), ndarray, [pvals], attrs)
     attrs["pvals"] = tuple(map(float, pvals))
+    if sum(attrs["pvals"][:-1]) > 1 + 1e-12:
+        raise ArgumentValueError("np.random.multinomial", f"the sum of {pvals} is more than 1")
     return invoke(operator("_npi_multinomial"), ndarray, (), attrs, None, context_of(None))
 
 

@@ -18,3 +18,7 @@ for _name in _OPERATORS:
 
 def __getattr__(name: str) -> Any:
     return getattr(_image, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_image)})

@@ -25,6 +25,17 @@ np.array(i)
 np.array(i, dtype="float64")
 np.array([np.array(1), np.array(2)])
 np.array([[1, 2], [3]])
+np.array(onp.array([1 + 2j]))
+np.array(onp.array(["a"]))
+np.array([1], dtype="complex64")
+np.zeros((2,), dtype="complex64")
+a.astype("complex64")
+np.linspace(0, 1, num=-1)
+np.linspace(0, 1, num=2.0)
+np.logspace(0, 1, num=-1)
+np.linspace(0, 1, 3, retstep=True)[1]
+mx.numpy.multiarray.array([1]), mx.numpy.multiarray.zeros_like(v)
+mx.numpy.multiarray.nothing
 np.array("a")
 np.array(None)
 np.array([])
@@ -234,6 +245,9 @@ np.percentile(a, np.array([25, 75]), axis=1)
 np.percentile(a, 30, interpolation="lower"), np.percentile(a, [25, 75])
 np.histogram(a, bins=3, range=(0, 6))
 np.histogram(a, bins=3)
+np.histogram(a, bins=[0, 2, 4])
+np.percentile(a, 200)
+np.quantile(a, -0.1)
 np.bincount(np.array([0, 1, 1], dtype="int32"))
 np.clip(a, 1, 3), np.clip(a, None, 3), np.clip(a, 1, None), a.clip(1, 2)
 np.clip(a, None, None)
@@ -594,6 +608,18 @@ np.random.seed
 npx.random.seed(3); b = np.random.rand(4); npx.random.seed(3); (b == np.random.rand(4)).all()
 np.random.uniform(1.0, 1.0, size=2), np.random.normal(3, 0, size=2)
 np.random.uniform("a")
+np.random.normal(size=(-2,)).shape
+np.random.rand(-2).shape
+np.random.randn(2.5).shape
+np.random.uniform(size=(2, -1)).shape
+np.random.normal(0, -1, size=2).asnumpy()
+np.random.exponential(-1.0, size=2).asnumpy()
+np.random.gamma(0.0, 1.0, size=2).asnumpy()
+np.random.gamma(1.0, -1.0, size=2).asnumpy()
+np.random.weibull(0.0, size=2).asnumpy()
+np.random.pareto(-1.0, size=2).asnumpy()
+np.random.rayleigh(0.0, size=2)
+np.random.multinomial(3, [0.5, 0.9, 0.1])
 """
 
 THEMES: dict[str, str] = {

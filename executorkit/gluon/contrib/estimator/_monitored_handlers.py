@@ -90,7 +90,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     model_dir
         The folder of the files; it is created.
     model_prefix
-        The beginning of their names: ``model-symbol.json`` once, for a hybridized network;
+        The beginning of their names: ``model-symbol.json`` once, for a traced network;
         ``model-epoch0batch20.params`` and ``.states`` for each checkpoint, with the numbers of
         epochs and batches; ``model-best.params`` and ``.states``.
     monitor
@@ -184,7 +184,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         output = traced_output(estimator.net)
         if output is None:
             estimator.logger.info(
-                "CheckpointHandler: %s is not written, only hybridized networks have a graph", path
+                "CheckpointHandler: %s is not written, the network was never traced", path
             )
         else:
             output.save(str(path))
