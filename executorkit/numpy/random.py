@@ -60,11 +60,16 @@ def draw(
         if not (is_number(value) or is_numpy(value) or value is None):
             problem = f"{key} is {value!r}, expected a number or an array of mx.np"
             raise InputTypeError(f"np.random.{name}", problem)
-        positive = name in ("gamma", "pareto", "powerd", "weibull")
-        if key in ("a", "scale", "shape") and is_number(value) and value < positive * 5e-324:
-            hint = "more than 0" if positive else "0 or more"
-            raise ArgumentValueError(f"np.random.{name}", f"{key} is {value!r}", hint=hint)
     values = {k: "None" if is_numpy(v) or v is None else float(v) for k, v in parameters.items()}
+    positive = name in ("gamma", "pareto", "powerd", "weibull")
+    for key, value in values.items():
+        if (
+            key not in ("loc", "low", "high")
+            and not isinstance(value, str)
+            and value < positive * 5e-324
+        ):
+            hint = "more than 0" if positive else "0 or more"
+            raise ArgumentValueError(f"np.random.{name}", f"{key} is {value}", hint=hint)
     shape = shape_of(size)
     if shape is None and out is not None:
         shape = out.shape
