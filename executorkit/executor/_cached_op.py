@@ -106,7 +106,7 @@ class CachedOp:
     def __call__(self, *args: NDArray, out: Any = None) -> Tree:
         self._check(args)
         targets = [out] if isinstance(out, NDArray) else out
-        results = self._results(args, targets)
+        results = self.call_checked(args, targets)
         if targets is not None:
             check_targets("CachedOp", targets, [(x.shape, x.storage.dtype) for x in results])
             for target, result in zip(targets, results, strict=True):
@@ -161,7 +161,8 @@ class CachedOp:
         by_node = dict(zip(self._variables, arrays, strict=True))
         return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
 
-    def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
+    def call_checked(self, arrays: Sequence[NDArray], targets: Any = None) -> list[NDArray]:
+        """Returns the results for one or more arrays on one context, one for each input."""
         if modes.recording and modes.recorder.takes(arrays, targets):
             return self._record(arrays)
         if self._has_host_calls and self._hook is None:

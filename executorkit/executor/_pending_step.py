@@ -23,6 +23,7 @@ the runnable.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -399,10 +400,10 @@ class PendingStep(UpdatableStep):
             return None
         indices, argnums = runnable.target_indices, runnable.program.argnums
         arrays, args = runnable.arg_arrays, self.args
-        targets = tuple([indices.get(id(grad), -1) for grad in grads])
+        targets = tuple(map(indices.get, map(id, grads), repeat(-1)))
         if -1 in targets or len({*targets}) < len(targets):
             return None
-        places = [argnums[k] for k in targets]
+        places = list(map(argnums.__getitem__, targets))
         if not all(map(is_, weights, map(arrays.__getitem__, places))):
             return None
         if not all(map(is_, read_buffers(buffers_of(weights)), map(args.__getitem__, places))):

@@ -88,7 +88,8 @@ class PendingUpdate:
         self._restore_donated(step)
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
-        weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
+        arrays, argnums = runnable.arg_arrays, runnable.program.argnums
+        weights = [arrays[argnums[k]] for k in targets]
         update = runnable.update_for(call.update, weights, cells)
         cells = buffers_of(cells)
         state = jax.tree.unflatten(tree, read_buffers(cells))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import repeat
+from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
 from .. import symbol
@@ -17,6 +19,7 @@ from ._parameter import Parameter
 #: The structure of one array, of None, of a symbol with n outputs (n), or of a list of these.
 Structure = int | list[Any]
 _LEAF, _NONE = 0, -1
+_DATA, _CONTEXT = attrgetter("_data"), attrgetter("context")
 
 
 def flatten(values: Any, kind: str) -> tuple[list[Any], Structure]:
@@ -124,10 +127,9 @@ class CompiledGraph:
         data = [i for i, n in enumerate(names) if n in positions]
         self.op = CachedOp(graph.output, [*flags, ("data_indices", data)])
         self.parameters = [parameters[n] for n in names if n not in positions]
-        #: For each input of the graph the position of an argument, or a parameter.
-        self._sources: list[Any] = [
-            positions[n] if n in positions else parameters[n] for n in names
-        ]
+        #: The positions of arguments among the graph's inputs, and among the arguments.
+        self._places = [(i, positions[names[i]]) for i in data]
+        self._has_own_data = any(type(p).data is not Parameter.data for p in self.parameters)
         self._expected = expected = without_trailing_none(graph.in_structure)
         is_flat = isinstance(expected, list) and all(part == _LEAF for part in expected)
         #: The number of arguments if each is an array, -1 if one is a list or None.
@@ -141,20 +143,18 @@ class CompiledGraph:
         if not is_plain:
             args = self._flat(args)
         context = args[0].context
-        arrays: list[Any] = []
-        for source in self._sources:
-            if source.__class__ is int:
-                arrays.append(args[source])
-                continue
-            data = source._data if source.__class__.data is Parameter.data else None
-            if data is not None and len(data) == 1 and data[0].context is context:
-                arrays.append(data[0])
-            else:
-                arrays.append(source.data(context))
-        results = self.op(*arrays)
+        try:
+            arrays = [x for (x,) in map(_DATA, self.parameters)]
+            is_here = all(map(is_, map(_CONTEXT, arrays), repeat(context)))
+        except (TypeError, ValueError):  # no contents yet, or several
+            arrays, is_here = [], False
+        if self._has_own_data or not is_here:
+            arrays = [parameter.data(context) for parameter in self.parameters]
+        for i, k in self._places:
+            arrays.insert(i, args[k])
+        results = self.op.call_checked(arrays) if arrays else [self.op()]
         if self._returns_one:
-            return results
-        results = results if isinstance(results, list) else [results]
+            return results[0]
         return regroup(results, self.graph.out_structure)[0]
 
     def _flat(self, args: Sequence[Any]) -> list[Any]:

@@ -61,7 +61,8 @@ class Sharing:
         if len(self.places) != len(rows):
             self.places, self._firsts = (0,) * len(rows), (0,)
         distinct = [rows[i] for i in self._firsts]
-        if [distinct[k] for k in self.places] == rows:
+        is_one = len(distinct) == 1 and rows.count(rows[0]) == len(rows)
+        if is_one or [distinct[k] for k in self.places] == rows:
             return distinct
         numbers: dict[Hashable, int] = {}
         pairs = zip(self.places, [tuple(map(float, row)) for row in rows], strict=True)

@@ -11,7 +11,6 @@ import difflib
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from operator import attrgetter
@@ -41,6 +40,7 @@ _rate_methods = attrgetter(
 )
 
 
+_DTYPE = attrgetter("storage.dtype")
 #: Registered classes by lower-case name.
 _classes: dict[str, type[Any]] = {}
 
@@ -230,16 +230,17 @@ class Optimizer(CheckedKeywords):
         params, multipliers, names = self.param_dict, getattr(self, kind), self.idx2name
         if not (params or multipliers):
             return [1.0] * len(indices)
-        with suppress(KeyError):
+        try:
             return list(map(attrgetter(kind), map(params.__getitem__, indices)))
-        return [
-            getattr(params[i], kind)
-            if i in params
-            else multipliers[i]
-            if i in multipliers
-            else multipliers.get(names.get(i), 1.0)
-            for i in indices
-        ]
+        except KeyError:
+            return [
+                getattr(params[i], kind)
+                if i in params
+                else multipliers[i]
+                if i in multipliers
+                else multipliers.get(names.get(i), 1.0)
+                for i in indices
+            ]
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         lr = self.learning_rate
@@ -273,12 +274,12 @@ class Optimizer(CheckedKeywords):
 
     def _count_undo(self, indices: Sequence[Index]) -> Callable[[], None]:
         counts = self._index_update_count
-        before = [(i, counts.get(i)) for i in indices]
+        before = list(map(counts.get, indices))
         num_update, shared_state = self.num_update, self.shared_state
         scheduler: Attrs = getattr(self.lr_scheduler, "__dict__", {}).copy()
 
         def undo() -> None:
-            for index, count in before:
+            for index, count in zip(indices, before, strict=True):
                 if count is None:
                     counts.pop(index, None)
                 else:
@@ -337,7 +338,7 @@ class Optimizer(CheckedKeywords):
     ) -> list[Rule] | None:
         if not self._is_pure:
             return None
-        dtypes = [w.dtype for w in weights]
+        dtypes = list(map(_DTYPE, weights))
         if dtypes.count(dtypes[0]) == len(dtypes) and not (self._rules_by_index or self.row_sparse):
             rule = self._select_rule(indices[0], weights[0])
             return None if rule is None else [rule] * len(dtypes)
@@ -398,7 +399,7 @@ class Optimizer(CheckedKeywords):
             group = indices[start : start + together]
             self._update_count(group)
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
-            counts = [self._index_update_count[i] for i in group]
+            counts = list(map(self._index_update_count.__getitem__, group))
             lrs, wds = self._counted_lrs(group), self._counted_wds(group)
             columns = lrs, wds, counts
             n = len(group)

@@ -1,6 +1,7 @@
 """``Updater``: an optimizer together with the states of the parameters it updates."""
 
 from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from .._support.annotations import Arrays, Attrs
@@ -13,6 +14,8 @@ from ..ndarray import NDArray
 from ._apply_rules import Sharing, apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
 from ._rule import Index, State
+
+_DTYPE = attrgetter("storage.dtype")
 
 
 class Updater:
@@ -51,7 +54,9 @@ class Updater:
         if not keys:
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
-        indices: list[Index] = [i.decode() if isinstance(i, bytes) else i for i in keys]
+        indices: list[Index] = keys
+        if bytes in map(type, keys):
+            indices = [i.decode() if isinstance(i, bytes) else i for i in keys]
         self.prepare(indices, weights)
         self._update(self._batches(indices, grads, weights))
 
@@ -82,7 +87,7 @@ class Updater:
     def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None:
         """Makes missing states of parameters, and moves loaded ones to their weights' contexts."""
         ready = self.states_synced.get
-        for i, w in zip(indices, weights, strict=True):
+        for i, w in zip(indices, weights, strict=True) if not all(map(ready, indices)) else ():
             if ready(i) is not True:
                 self._prepare(i, w)
 
@@ -98,7 +103,7 @@ class Updater:
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
-        dtypes = [w.dtype for w in weights]
+        dtypes = list(map(_DTYPE, weights))
         if dtypes.count(dtypes[0]) == len(dtypes):
             return [(indices, list(grads), list(weights))]
         batches: dict[Hashable, tuple[list[Any], list[Any], list[Any]]] = {}
@@ -118,7 +123,7 @@ class Updater:
         else:
             columns = zip(*batches, strict=True)
             indices, grads, weights = ([x for part in column for x in part] for column in columns)
-        states = [self.states[i] for i in indices]
+        states = list(map(self.states.__getitem__, indices))
         rules = optimizer._pure_rules(indices, weights)
         if rules is None:
             self.n_updates += 1
