@@ -217,8 +217,7 @@ def _adversaries(mx: Any, form: str) -> Iteration:
         for parameter in net.collect_params().values():
             if parameter.name.endswith("weight"):
                 parameter.set_data(nd.array(0.05 * random.randn(*parameter.shape)))
-        if form != "gluon":
-            net.hybridize(static_alloc=form == "static", static_shape=form == "static")
+        _hybridize(net, form)
         return net, mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 2e-4})
 
     generator, generator_trainer = network(
@@ -288,9 +287,8 @@ def _language_model(has_cells: bool) -> Callable[[Any, str], Iteration]:
         random = np.random.RandomState(0)
         for parameter in net.collect_params().values():
             parameter.set_data(mx.nd.array(0.05 * random.randn(*parameter.shape)))
-        static = form == "static"
-        for block in (net, loss_of) if form != "gluon" else ():
-            block.hybridize(static_alloc=static, static_shape=static)
+        for block in (net, loss_of):
+            _hybridize(block, form)
         trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
         x, y = (mx.nd.array(random.randint(0, words, (steps, rows))) for _ in range(2))
         states = (net.rnn if net.cells is None else net.cells).begin_state(batch_size=rows)
@@ -383,12 +381,8 @@ def _trees(calls: int = 44, distinct: int | None = None) -> Callable[[Any], Iter
         leaves = _variables(mx, [(1, 16)] * 8)
         weights = _variables(mx, [(16, 16)] * 2)
         number = [0]
-        unary = (
-            nd.tanh,
-            nd.sigmoid,
-            lambda a: nd.dot(a, weights[0]),
-            lambda a: nd.dot(a, weights[1]),
-        )
+        products = [lambda a, w=w: nd.dot(a, w) for w in weights]
+        unary = (nd.tanh, nd.sigmoid, *products)
         binary = (lambda a, b: a + b, lambda a, b: a * b, nd.maximum)
 
         def iteration() -> Any:

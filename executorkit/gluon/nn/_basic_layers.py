@@ -1,6 +1,6 @@
 """Dense layers, dropout, embeddings, and functions as layers."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Unpack
 
 from ... import ndarray as nd, symbol as sym
@@ -62,22 +62,12 @@ class Dense(HybridBlock):
         self._units = units
         self._in_units = in_units
         with self.name_scope():
-            self.weight: Any = self.params.get(
-                "weight",
-                shape=(units, in_units),
-                dtype=dtype,
-                init=weight_initializer,
-                allow_deferred_init=True,
-            )
+            parameter = partial(self.params.get, dtype=dtype, allow_deferred_init=True)
+            shape = (units, in_units)
+            self.weight: Any = parameter("weight", shape=shape, init=weight_initializer)
             self.bias = None
             if use_bias:
-                self.bias = self.params.get(
-                    "bias",
-                    shape=(units,),
-                    dtype=dtype,
-                    init=bias_initializer,
-                    allow_deferred_init=True,
-                )
+                self.bias = parameter("bias", shape=(units,), init=bias_initializer)
             self.act = activation_of(activation)
 
     def forward(self, x: Tensor, *args: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Convolutions over one, two and three axes, and their transposes."""
 
+from functools import partial
 from typing import Unpack
 
 from ..._support.annotations import Attrs
@@ -92,17 +93,12 @@ class _Conv(HybridBlock):
             }
             if adj is not None:
                 self._kwargs["adj"] = adj
-            self.weight = self.params.get(
-                "weight",
-                shape=weight_shape(op_name, in_channels, self._kwargs),
-                init=weight_initializer,
-                allow_deferred_init=True,
-            )
+            parameter = partial(self.params.get, allow_deferred_init=True)
+            shape = weight_shape(op_name, in_channels, self._kwargs)
+            self.weight = parameter("weight", shape=shape, init=weight_initializer)
             self.bias = None
             if use_bias:
-                self.bias = self.params.get(
-                    "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
-                )
+                self.bias = parameter("bias", shape=(channels,), init=bias_initializer)
             self.act = activation_of(activation)
 
     def _alias(self) -> str:

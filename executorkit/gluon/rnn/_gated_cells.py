@@ -188,16 +188,7 @@ class LSTMCell(DenseCell):
         of_cell = None
         if isinstance(self._activation, str):
             of_cell = partial(F.Activation, act_type=self._activation)
-        return lstm_step(
-            F,
-            gates,
-            states[1],
-            name,
-            activate,
-            activate_gate=gate,
-            activate_cell=of_cell,
-            names_all=True,
-        )
+        return lstm_step(F, gates, states[1], name, activate, gate, of_cell, names_all=True)
 
 
 class GRUCell(DenseCell):
