@@ -80,7 +80,7 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
         number = _number(name, number)
     if is_floating(array.storage.dtype):
         return run(_of_scalar(scalar), type(array), (array,), (float(number),), out)
-    return _run(scalar, out, array, scalar=number)
+    return _run(scalar, out, array, scalar=+number)
 
 
 def _cast(row: ArrayBinary, lhs: Any, rhs: Any, out: Handle | None) -> list[Any]:

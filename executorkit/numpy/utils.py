@@ -162,7 +162,7 @@ class Binary:
         if x.storage.dtype == bool and self.name in ("maximum", "minimum", "hypot"):
             x = x.astype("int64")
         if not is_floating(x.storage.dtype):
-            return invoke(operator(op_name), type(x), (x,), {"scalar": number}, out)
+            return invoke(operator(op_name), type(x), (x,), {"scalar": +number}, out)
         if not resolved:
             resolved.append(ResolvedCall(operator(op_name), (("scalar", "1"),), ("scalar",)))
         return run(resolved[0], type(x), (x,), (float(number),), out)

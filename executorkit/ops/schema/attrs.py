@@ -59,6 +59,8 @@ DTYPE_NUMBERS = {name: number for number, name in DTYPES.items()}
 
 _REQUIRED: Any = object()
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+[lL]?\s*")
+#: A comma that is not inside parentheses.
+_COMMA = re.compile(r",(?![^(]*\))")
 
 
 def dtype_of(value: Any) -> Any:
@@ -146,7 +148,7 @@ def _parse_tuple(text: str, item: Callable[[str], Any]) -> tuple[Any, ...]:
     text = text.strip()
     if text[:1] + text[-1:] in ("()", "[]"):
         text = text[1:-1].strip().removesuffix(",")
-        return tuple(item(part.strip()) for part in text.split(",")) if text else ()
+        return tuple(item(part.strip()) for part in _COMMA.split(text)) if text else ()
     return (item(text),) if text else ()
 
 
