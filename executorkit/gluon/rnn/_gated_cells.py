@@ -188,7 +188,9 @@ class LSTMCell(DenseCell):
         of_cell = None
         if isinstance(self._activation, str):
             of_cell = partial(F.Activation, act_type=self._activation)
-        return lstm_step(F, gates, states[1], name, activate, gate, of_cell, names_all=True)
+        return lstm_step(
+            F, gates, states[1], name, activate, gate, activate_cell=of_cell, names_all=True
+        )
 
 
 class GRUCell(DenseCell):
