@@ -10,7 +10,7 @@ import itertools
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
@@ -145,7 +145,7 @@ class _KernelRef:
         return self._alive.get(number, self)
 
 
-Kernels = dict[Hashable, _KernelRef]
+Kernels = MutableMapping[Hashable, _KernelRef]
 #: The kernels of the program that is traced, and how many nodes of a kind its trace has met.
 _traced: ContextVar[tuple[Kernels, Counter[Hashable]] | None] = ContextVar("traced", default=None)
 

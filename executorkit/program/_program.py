@@ -91,7 +91,7 @@ class Program(BaseProgram):
             checks=graph.checks_values,
         )
         if graph.has_effects:
-            make, own = self._compiled, partial(with_kernels, {})
+            make, own = self._compiled, partial(with_kernels, weakref.WeakValueDictionary())
             self._compiled = lambda function, *args, **facts: make(own(function), *args, **facts)
         #: By mode, None for the halves of backward.
         self._train_steps: dict[tuple[bool | None, StepSpec], CompiledFunction] = {}
