@@ -190,10 +190,7 @@ def _record(
         for target, entry in zip(targets, outputs, strict=True):
             target.graph_entry = entry
         return targets
-    results = []
-    for entry in outputs:
-        storage = entry.storage
-        results.append(cls.from_storage(storage, 0, storage.shape, context, entry))
+    results = [cls.from_storage(e.storage, 0, e.storage.shape, context, e) for e in outputs]
     if targets:
         _assign(resolved, targets, results)
     return results
@@ -215,10 +212,7 @@ def record_graph(
                 if segment.status is _RECORDING:
                     outputs, places = segment.add_graph(call, train, references, check)
                     break
-    results = []
-    for entry in outputs:
-        storage = entry.storage
-        results.append(cls.from_storage(storage, 0, storage.shape, context, entry))
+    results = [cls.from_storage(e.storage, 0, e.storage.shape, context, e) for e in outputs]
     return results if len(places) == len(results) else list(map(results.__getitem__, places))
 
 

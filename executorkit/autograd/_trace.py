@@ -313,22 +313,18 @@ class CallTrace(_Facts):
         graph: GraphCall,
         train: bool,
         references: Sequence[int | LeafKind],
-        check: Callable[[], object] = lambda: None,
+        check: Callable[[], object],
     ) -> GraphTrace:
         """Returns the trace with a graph's calls. If one does not fit, ``check`` may say more."""
         key = (graph, train, *references)
         known = None if self._plans is None else self._plans.get(key)
         if known is not None:
             return known
-
-        def find() -> GraphTrace:
-            try:
-                return _walked(self, graph, train, references)
-            except MXNetError:
-                check()
-                raise
-
-        return self.known(key, find)
+        try:
+            return self.known(key, lambda: _walked(self, graph, train, references))
+        except MXNetError:
+            check()
+            raise
 
 
 def _walked(

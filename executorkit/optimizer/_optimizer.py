@@ -236,9 +236,7 @@ class Optimizer(CheckedKeywords):
             return [
                 getattr(params[i], kind)
                 if i in params
-                else multipliers[i]
-                if i in multipliers
-                else multipliers.get(names.get(i), 1.0)
+                else multipliers.get(i, multipliers.get(names.get(i), 1.0))
                 for i in indices
             ]
 

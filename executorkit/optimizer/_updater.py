@@ -101,9 +101,7 @@ class Updater:
     def _batches(
         self, indices: list[Index], grads: Arrays, weights: Arrays
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
-        if not self.aggregate_updates:
-            return [(indices, list(grads), list(weights))]
-        dtypes = list(map(_DTYPE, weights))
+        dtypes = list(map(_DTYPE, weights)) if self.aggregate_updates else [None]
         if dtypes.count(dtypes[0]) == len(dtypes):
             return [(indices, list(grads), list(weights))]
         batches: dict[Hashable, tuple[list[Any], list[Any], list[Any]]] = {}
