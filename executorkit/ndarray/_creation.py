@@ -139,7 +139,8 @@ def to_dlpack_for_read(data: NDArray) -> Any:
 
 
 def to_dlpack_for_write(data: NDArray) -> Any:
-    """Raises MXNetError: the buffers are immutable."""
+    """Returns the contents as a DLPack capsule of the host's memory. The array has what others
+    write there until it is next read or written to."""
     return data.to_dlpack_for_write()
 
 

@@ -1,10 +1,11 @@
 """Reading and writing parts of an NDArray by index.
 
 As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
-writes through; all others give a copy. An index of integers only gives shape (1,). Lists, tuples
-within a tuple, NumPy arrays and NDArrays are integer indices even when they hold booleans (0, 1):
-``nd.contrib.boolean_mask`` selects. An index beyond an axis is an error (MXNet reads and writes
-other memory), and a None after a list stands where NumPy has it (in MXNet an axis before).
+writes through; all others give a copy. An index of integers only gives shape (1,), or under
+``mx.np_shape()`` (). Lists, tuples within a tuple, NumPy arrays and NDArrays are integer indices
+even when they hold booleans (0, 1): ``nd.contrib.boolean_mask`` selects. An index beyond an axis is
+an error (MXNet reads and writes other memory), and a None after a list stands where NumPy has it
+(in MXNet an axis before).
 """
 
 import math
@@ -16,6 +17,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from .._support.shape_semantics import numpy_shapes
 from ..arrays.handle import Handle
 from ..arrays.storage import Shape
 from ..arrays.values import fit, to_device
@@ -70,6 +72,8 @@ def parse_index(
     entries = _expand(entries, shape)
     if any(isinstance(e, np.ndarray) for e in entries):
         return _advanced(entries, shape)
+    # An Ellipsis keeps the axis: as in MXNet.
+    scalars = scalars or (numpy_shapes() and Ellipsis not in keys)
     return _basic(entries, shape, scalars, ordered)
 
 
@@ -252,7 +256,8 @@ def _rows(array: Array, key: Any) -> Array | None:
     if not is_slice:
         if not size or not -length <= key < length:
             return None
-        return array.flat_view(row or (() if array.has_scalars else (1,)), key % length * size)
+        row = row or (() if array.has_scalars or numpy_shapes() else (1,))
+        return array.flat_view(row, key % length * size)
     try:
         start, stop, step = key.indices(length)
     except TypeError:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._support.annotations import DType
 from ..arrays.handle import Handle
-from ..arrays.storage import Shape, Storage
+from ..arrays.storage import LazyContents, Shape, Storage
 from ..arrays.values import filled, fit, to_device
 from ..calls.recording import Variable, check_unrecorded, is_recorded, modes, new_variable
 from ..calls.resolved_calls import call_of
@@ -411,10 +411,12 @@ class NDArray(Viewed, Handle):
         return self.__dlpack__()
 
     def to_dlpack_for_write(self) -> Any:
-        """Raises MXNetError: the buffers are immutable."""
-        problem = "the buffer of an NDArray cannot be written to by others"
-        hint = "write to the NDArray itself: x[:] = ..."
-        raise MXNetError("to_dlpack_for_write", problem, hint=hint)
+        """Returns the contents as a DLPack capsule of the host's memory. This array has what others
+        write there until it is next read or written to."""
+        storage, device = self.storage, self._context.device
+        memory = np.array(storage.value)
+        storage.defer(LazyContents(lambda: to_device(memory.copy(), device)))
+        return self._part_of(memory).__dlpack__()
 
     # Printed form, pickling
 

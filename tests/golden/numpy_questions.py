@@ -259,7 +259,9 @@ np.linalg.norm(a), np.linalg.norm(a, axis=1), np.linalg.norm(a, axis=1, keepdims
 np.linalg.norm(a, ord=1), np.linalg.norm(a, ord=1, axis=1), np.linalg.norm(v, ord=3)
 np.linalg.norm(a, ord="fro"), np.linalg.norm(a, ord="nuc"), np.linalg.norm(v)
 np.linalg.det(np.array([[2, 1], [1, 3.0]])), np.linalg.inv(np.array([[2, 1], [1, 3.0]]))
-np.linalg.cholesky(np.array([[2, 1], [1, 3.0]]))
+np.linalg.cholesky(np.array([[2, 1], [1, 3.0]])), np.linalg.cholesky(np.array([[2, 9], [1, 3.0]]))
+[np.linalg.eigvalsh(np.array([[2, 9], [1, 3.0]]), triangle) for triangle in "LU"]
+[type(f(np.ones((2, 2)))).__name__ for f in (np.linalg.eigh, np.linalg.eig, np.linalg.svd)]
 np.linalg.solve(np.array([[2, 1], [1, 3.0]]), np.array([[1.0], [2]]))
 np.linalg.slogdet(np.array([[2, 1], [1, 3.0]]))
 np.linalg.eigvalsh(np.array([[2, 1], [1, 3.0]])), np.linalg.eigvals(np.array([[2, 1], [0, 3.0]]))

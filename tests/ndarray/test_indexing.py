@@ -173,3 +173,14 @@ def test_errors_name_the_inputs():
         "assignment to NDArray: 'word' (str) is not an array of float32\n"
         "  try: a number, a regular nested list, a NumPy array or an NDArray"
     )
+
+
+def test_integers_select_an_element_without_axes_under_np_shape():
+    x = nd.array([[1, 2, 3]])
+    with mx.np_shape():
+        assert x[0, 1].shape == x[0][1].shape == ()
+        assert [v.shape for v in x[0]] == [(), (), ()]
+        assert x[0, ..., 1].shape == (1,)  # as in MXNet
+        x[0, 1] = 7
+    assert x.asnumpy().tolist() == [[1, 7, 3]]
+    assert x[0, 1].shape == (1,)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import pickle
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -49,8 +52,19 @@ def test_dlpack_both_ways(x):
     for imported in (nd.from_dlpack(x), nd.from_dlpack(x.to_dlpack_for_read())):
         imported[:] = 0
         assert x.asnumpy()[1, 2] == 5
-    with pytest.raises(MXNetError, match="cannot be written to by others"):
-        x.to_dlpack_for_write()
+
+
+def test_what_others_write_to_a_capsule_is_in_the_array(x):
+    part = x[1]
+    capsule = nd.to_dlpack_for_write(part)
+    taken: Any = SimpleNamespace(__dlpack__=lambda **_: capsule, __dlpack_device__=lambda: (1, 0))
+    memory = np.from_dlpack(taken)
+    assert memory.tolist() == [3, 4, 5]
+    written = np.array([7, 8, 9], np.float32)
+    ctypes.memmove(memory.ctypes.data, written.ctypes.data, written.nbytes)
+    assert x.asnumpy().tolist() == [[0, 1, 2], [7, 8, 9]]
+    x[0] = 1
+    assert part.asnumpy().tolist() == [7, 8, 9]
 
 
 def test_python_numbers(x):

@@ -11,7 +11,7 @@ from ...errors import ShapeError
 from ..schema.attrs import Shape
 from ..schema.inference import same_shapes
 from ..schema.traits import MATMUL
-from ..tensor.linear_algebra import check_square
+from ..tensor.linear_algebra import check_square, cholesky_factor, symmetric
 from ..tensor.matmul import dot as matrix_dot
 from ..value_checks import check_values
 from .promotion import numpy_operator
@@ -58,9 +58,9 @@ def einsum(*data: Array, num_args: int, subscripts: str = "", optimize: int = 0)
 
 @numpy_operator("_npi_cholesky", infer_shape=same_shapes, checks_values=True)
 def cholesky(A: Array) -> Array:
-    """Factors positive definite matrices A (..., n, n) into L L^T; returns L. Others are an
-    error."""
-    factor = jnp.linalg.cholesky(check_square(A))
+    """Factors positive definite matrices A (..., n, n), whose lower triangle is read, into L L^T;
+    returns L. Others are an error."""
+    factor = cholesky_factor(check_square(A))
     valid = jnp.all(jnp.isfinite(factor))
     check_values(valid, "operator _npi_cholesky", "A is not positive definite")
     return factor
@@ -70,13 +70,14 @@ def cholesky(A: Array) -> Array:
 def eigh(A: Array, *, UPLO: str = "L"):
     """Returns the eigenvalues (..., n), ascending, and eigenvectors of symmetric matrices
     A (..., n, n), of whose triangles ``UPLO`` is read."""
-    return tuple(jnp.linalg.eigh(check_square(A), UPLO))
+    return tuple(jnp.linalg.eigh(symmetric(check_square(A), lower=UPLO == "L")))
 
 
 @numpy_operator("_npi_eigvalsh")
 def eigvalsh(A: Array, *, UPLO: str = "L") -> Array:
-    """Returns the eigenvalues (..., n), ascending, of symmetric matrices A (..., n, n)."""
-    return jnp.linalg.eigvalsh(check_square(A), UPLO)
+    """Returns the eigenvalues (..., n), ascending, of symmetric matrices A (..., n, n), of whose
+    triangles ``UPLO`` is read."""
+    return jnp.linalg.eigvalsh(symmetric(check_square(A), lower=UPLO == "L"))
 
 
 def _eigen(A: Array) -> tuple[Array, Array]:

@@ -104,12 +104,20 @@ def _solve(A: Array, B: Array, **options: bool) -> Array:
     return lax.map(lambda x: lax.linalg.triangular_solve(*x, **options), stacks).reshape(B.shape)
 
 
+def symmetric(A: Array, *, lower: bool = True) -> Array:
+    """Returns the symmetric matrices of one triangle; the gradient is symmetric, as in MXNet."""
+    triangle = jnp.tril(A) if lower else _transpose(jnp.triu(A))
+    whole = lax.stop_gradient(triangle + _transpose(jnp.tril(triangle, -1)))
+    mean = 0.5 * (A + _transpose(A))
+    return whole + (mean - lax.stop_gradient(mean))
+
+
 def _cholesky_factor(A: Array) -> Array:
     return lax.linalg.cholesky(A, symmetrize_input=False)
 
 
 def _cholesky_forward(A: Array) -> tuple[Array, Array]:
-    out = _cholesky(A)
+    out = cholesky_factor(A)
     return out, out
 
 
@@ -129,7 +137,9 @@ def _cholesky_tangent(out: Array, tangents: tuple[Array]) -> Array:
     return out @ (inner - 0.5 * jnp.eye(out.shape[-1], dtype=out.dtype) * inner)
 
 
-_cholesky = with_vjp(_cholesky_factor, _cholesky_forward, _cholesky_backward, _cholesky_tangent)
+cholesky_factor = with_vjp(
+    _cholesky_factor, _cholesky_forward, _cholesky_backward, _cholesky_tangent
+)
 
 
 def _check_factors(name: str, A: Array, out: Array, problem: str) -> None:
@@ -146,7 +156,7 @@ def potrf(A: Array, *, lower: bool = True):
     Reading a result raises MXNetError if a finite matrix is not positive definite.
     """
     triangle = check_square(A) if lower else _transpose(check_square(A))
-    factor = _cholesky(triangle)
+    factor = cholesky_factor(triangle)
     _check_factors("linalg_potrf", triangle, factor, "a matrix is not positive definite")
     return factor if lower else _transpose(factor)
 
@@ -233,10 +243,10 @@ def gelqf(A: Array):
 def syevd(A: Array):
     """Computes eigenvalues and eigenvectors of symmetric matrices, A = U^T diag(l) U.
 
-    A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
-    largest magnitude positive; then l (..., n), ascending.
+    A (..., n, n), of which the lower triangle is read. Returns U (..., n, n), an eigenvector in
+    each row, its entry of largest magnitude positive; then l (..., n), ascending.
     """
-    values, vectors = jnp.linalg.eigh(check_square(A), symmetrize_input=True)
+    values, vectors = jnp.linalg.eigh(symmetric(check_square(A)))
     rows = _transpose(vectors)
     largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
     return rows * jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1))), values

@@ -61,6 +61,7 @@ CASES = [
     _factor("_linalg_gelqf-batch", normal(2, 3, 3)),
     _factor("_linalg_syevd", _positive(3, 3)),
     _factor("_linalg_syevd-batch", _positive(3, 4, 4)),
+    _factor("_linalg_syevd-lower", _regular(3, 3)),
     _factor("_linalg_inverse", _regular(2, 3, 3)),
     _factor("_linalg_det", _regular(3, 3)),
     _factor("_linalg_det-batch", _regular(2, 4, 4)),
