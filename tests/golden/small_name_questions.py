@@ -126,6 +126,7 @@ WORDS = """
 sorted(text.utils.count_tokens_from_str(" Life is great ! \\n life is good . \\n", to_lower=True).items())
 c = collections.Counter(a=1); text.utils.count_tokens_from_str("a b", counter_to_update=c); sorted(c.items())
 sorted(text.utils.count_tokens_from_str("a;b|c", ";", "c").items())
+sorted(text.utils.count_tokens_from_str("aBXb", "X", to_lower=True).items())
 vocab.idx_to_token, vocab.token_to_idx, vocab.unknown_token, vocab.reserved_tokens, len(vocab)
 V(C, most_freq_count=2).idx_to_token
 V(C, most_freq_count=0).idx_to_token

@@ -23,7 +23,7 @@ def count_tokens_from_str(
     >>> sorted(count_tokens_from_str("life is life\\nis it", to_lower=True).items())
     [('is', 2), ('it', 1), ('life', 2)]
     """
-    text = source_str.lower() if to_lower else source_str
     counter = Counter() if counter_to_update is None else counter_to_update
-    counter.update(token for token in re.split(f"{token_delim}|{seq_delim}", text) if token)
+    tokens = re.split(f"{token_delim}|{seq_delim}", source_str)
+    counter.update(token.lower() if to_lower else token for token in tokens if token)
     return counter
