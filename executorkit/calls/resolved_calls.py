@@ -227,7 +227,7 @@ def call_errors(op: OpDef, p: Params, arrays: Arrays) -> Iterator[None]:
         if raised is None:
             raise
         raise raised from raised.__cause__
-    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+    except (TypeError, ValueError, LookupError, OverflowError, ZeroDivisionError) as error:
         given_by = describe_inputs(op, p, arrays)
         raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error
 

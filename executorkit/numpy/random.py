@@ -63,11 +63,9 @@ def draw(
     values = {k: "None" if is_numpy(v) or v is None else float(v) for k, v in parameters.items()}
     positive = name in ("gamma", "pareto", "powerd", "weibull")
     for key, value in values.items():
-        if (
-            key not in ("loc", "low", "high")
-            and not isinstance(value, str)
-            and value < positive * 5e-324
-        ):
+        if isinstance(value, str) or key in ("loc", "low", "high"):
+            continue
+        if value < 0 or (positive and value == 0):
             hint = "more than 0" if positive else "0 or more"
             raise ArgumentValueError(f"np.random.{name}", f"{key} is {value}", hint=hint)
     shape = shape_of(size)

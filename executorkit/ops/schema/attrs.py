@@ -59,8 +59,7 @@ DTYPE_NUMBERS = {name: number for number, name in DTYPES.items()}
 
 _REQUIRED: Any = object()
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+[lL]?\s*")
-#: A comma that is not inside parentheses.
-_COMMA = re.compile(r",(?![^(]*\))")
+_INNER_TUPLE = re.compile(r"\([^()]*\)")
 
 
 def dtype_of(value: Any) -> Any:
@@ -148,7 +147,9 @@ def _parse_tuple(text: str, item: Callable[[str], Any]) -> tuple[Any, ...]:
     text = text.strip()
     if text[:1] + text[-1:] in ("()", "[]"):
         text = text[1:-1].strip().removesuffix(",")
-        return tuple(item(part.strip()) for part in _COMMA.split(text)) if text else ()
+        # The commas of inner tuples divide nothing here.
+        parts = _INNER_TUPLE.sub(lambda t: t[0].replace(",", "\0"), text).split(",") if text else ()
+        return tuple(item(part.replace("\0", ",").strip()) for part in parts)
     return (item(text),) if text else ()
 
 

@@ -77,7 +77,8 @@ def older_operators(mx, folder):
     """Gradients that are named after the inputs, and operators without a backward."""
     x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc")
     left, right = mx.sym.SliceChannel(x, num_outputs=2, name="slice")
-    x = mx.sym.elemwise_add(left * 2, right * 3, name="sum")
+    with mx.name.NameManager():  # counts from 0
+        x = mx.sym.elemwise_add(left * 2, right * 3, name="sum")
     x = mx.sym.L2Normalization(mx.sym.SwapAxis(x, dim1=0, dim2=1, name="swap"), name="norm")
     x = mx.sym.SVMOutput(mx.sym.SequenceReverse(x, name="reverse"), name="svm")
     seen = mx.sym.BlockGrad(left, name="block")
