@@ -8,6 +8,7 @@ import pickle
 import struct
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -350,14 +351,13 @@ def test_invalid_options_of_image_iterators(tmp_path, options, text):
 
 
 def test_flags_as_texts(tmp_path):
-    options = _mnist(tmp_path) | {"shuffle": "False", "flat": "1"}
+    options: Any = _mnist(tmp_path) | {"shuffle": "False", "flat": "1"}
     assert np.concatenate([b.index for b in mx.io.MNISTIter(**options)]).tolist() == list(range(6))
     with pytest.raises(mx.errors.DataArgumentError, match="shuffle: 'no', expected a boolean"):
         mx.io.MNISTIter(**options | {"shuffle": "no"})
     (tmp_path / "data.csv").write_text("1\n2\n3\n")
-    data = mx.io.CSVIter(
-        data_csv=tmp_path / "data.csv", data_shape=(1,), batch_size=2, round_batch="False"
-    )
+    options = {"data_csv": tmp_path / "data.csv", "data_shape": (1,), "round_batch": "False"}
+    data = mx.io.CSVIter(batch_size=2, **options)
     assert next(data).pad == 0
     assert next(data).data[0].asnumpy().tolist() == [[3], [2]]
 
