@@ -1,11 +1,11 @@
 """Times of operators of a family beside MXNet's. A ratio above 1 means that ours is faster.
 
-python -m benchmarks.bench_operators detection     those that loop: suppression, proposals, CTC
-                                     regions       that read images at computed places
-                                     images        that resample images or cut them up
-                                     indexing      that look up, order and mask
+python -m benchmarks.bench_operators detection     loops: suppression, proposals, CTC
+                                     regions       images read at computed places
+                                     images        resampling, tiles, crops
+                                     indexing      look-up, order, masks
                                      algebra       linear algebra
-                                     updates       of parameters
+                                     updates       updates of parameters
 """
 
 from __future__ import annotations

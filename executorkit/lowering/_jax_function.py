@@ -67,22 +67,7 @@ class JaxFunction:
         #: Names of the outputs, in their order.
         self.outputs = tuple(graph.output_names)
         self.__name__ = self.__qualname__ = symbol.name or "graph"
-        known = self._known_shapes(shapes or {})
-        aux = ", aux" if self.auxiliary_states else ""
-        lines = [f"{self.__name__} as a pure function of JAX arrays.", ""]
-        lines += [f"``function(args{aux}, key=None, is_train=False) -> (outputs, new_aux)``"]
-        sections = (
-            ("args, a dict", self.arguments),
-            ("aux and new_aux, dicts", self.auxiliary_states),
-            ("outputs, a tuple", self.outputs),
-        )
-        for (title, names), group in zip(sections, known, strict=True):
-            if names:
-                lines += ["", title, *self._rows(names, group)]
-        if self._graph.uses_rng(True):
-            mode = "in both modes" if self._graph.uses_rng(False) else "with is_train=True"
-            lines += ["", f"key, a JAX PRNG key: random numbers are drawn {mode}."]
-        self.__doc__ = "\n".join(lines)
+        self.__doc__ = self._description(shapes or {})
         self._runs: dict[frozenset[str], tuple[Graph, Function]] = {}
 
     def __call__(
@@ -169,6 +154,24 @@ class JaxFunction:
                 raise UnknownArgumentError(_WHERE, problem, because=missing or None, hint=hint)
         if missing:
             raise MissingParameterError(_WHERE, missing)
+
+    def _description(self, shapes: Mapping[str, Sequence[int]]) -> str:
+        known = self._known_shapes(shapes)
+        aux = ", aux" if self.auxiliary_states else ""
+        lines = [f"{self.__name__} as a pure function of JAX arrays.", ""]
+        lines += [f"``function(args{aux}, key=None, is_train=False) -> (outputs, new_aux)``"]
+        sections = (
+            ("args, a dict", self.arguments),
+            ("aux and new_aux, dicts", self.auxiliary_states),
+            ("outputs, a tuple", self.outputs),
+        )
+        for (title, names), group in zip(sections, known, strict=True):
+            if names:
+                lines += ["", title, *self._rows(names, group)]
+        if self._graph.uses_rng(True):
+            mode = "in both modes" if self._graph.uses_rng(False) else "with is_train=True"
+            lines += ["", f"key, a JAX PRNG key: random numbers are drawn {mode}."]
+        return "\n".join(lines)
 
     def _rows(self, names: Sequence[str], shapes: Sequence[Shape | None]) -> Iterator[str]:
         width = max(map(len, names))

@@ -134,18 +134,22 @@ def with_merged_heads(heads: Heads) -> Heads:
     if "common_subexpressions" in disabled_passes():
         return heads
     while (merged := _merged(heads, frozenset())) != heads:
-        copy = lookup("_copy")
-        assert copy is not None
-        copies: Counter[Entry] = Counter()
-        apart: dict[Entry, None] = {}
-        for entry in merged:
-            if entry in apart:
-                name = f"{entry[0].name}_{copies[entry]}_copy"
-                copies[entry] += 1
-                entry = Node(copy, name, {}, copy.parse({}), (entry,)), 0
-            apart[entry] = None
-        heads = tuple(apart)
+        heads = _with_copies(merged)
     return heads
+
+
+def _with_copies(heads: Heads) -> Heads:
+    copy = lookup("_copy")
+    assert copy is not None
+    copies: Counter[Entry] = Counter()
+    apart: dict[Entry, None] = {}
+    for entry in heads:
+        if entry in apart:
+            name = f"{entry[0].name}_{copies[entry]}_copy"
+            copies[entry] += 1
+            entry = Node(copy, name, {}, copy.parse({}), (entry,)), 0
+        apart[entry] = None
+    return tuple(apart)
 
 
 EDIT_HOOKS.append(_optimized.cache_clear)

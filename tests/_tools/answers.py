@@ -17,17 +17,17 @@ _DTYPES = (*_TOLERANCES, "int8", "uint8", "int32", "int64", "bool")
 
 
 def stored_answers(name: str) -> Any:
-    """What MXNet answered, as a script of ``tests/golden`` stored it."""
+    """Returns MXNet's answers, as a script of ``tests/golden`` stored them."""
     return json.loads((DATA / f"{name}.json").read_text("utf-8"))
 
 
 def f32(*values: Any) -> Any:
-    """An array of float32, as answers have it."""
+    """Returns an array of float32 in the form of answers."""
     return ["float32", np.asarray(values, "float32").tolist()]
 
 
 def raises(*names: str) -> Any:
-    """What a script sees where an exception of classes of these names is raised."""
+    """Returns the answer to a call that raises an exception of classes of these names."""
     return {"raises": list(names)}
 
 
@@ -108,7 +108,7 @@ def check_script(
 
 
 def answer_agrees(ours: list[Any], theirs: list[Any], rtol: float, atol: float) -> bool:
-    """Whether the answer to a question is MXNet's, or an error of the same class.
+    """Tells whether the answer to a question is MXNet's, or an error of the same class.
 
     What MXNet has no kernel for is not compared.
     """

@@ -152,17 +152,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.save_best:
             self.best = _worst(self.monitor_op)
         if self.resume_from_checkpoint:
-            by_epochs = bool(self.epoch_period and not self.batch_period)
-            by_batches = bool(self.batch_period and not self.epoch_period)
-            if (estimator.max_epoch and not by_epochs) or (estimator.max_batch and not by_batches):
-                problem = (
-                    f"epoch_period is {self.epoch_period}, batch_period {self.batch_period}, and "
-                    f"fit is called with {'epochs' if estimator.max_epoch else 'batches'}"
-                )
-                hint = "that period alone, and None for the other one"
-                raise ArgumentValueError(
-                    "CheckpointHandler: resume_from_checkpoint", problem, hint=hint
-                )
+            self._check_periods(estimator)
             self._resume_from_checkpoint(estimator)
 
     def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
@@ -234,12 +224,21 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # -- resuming ----------------------------------------------------------------------------------
 
+    def _check_periods(self, estimator: Trained) -> None:
+        by_epochs = bool(self.epoch_period and not self.batch_period)
+        by_batches = bool(self.batch_period and not self.epoch_period)
+        if (estimator.max_epoch and not by_epochs) or (estimator.max_batch and not by_batches):
+            problem = (
+                f"epoch_period is {self.epoch_period}, batch_period {self.batch_period}, and "
+                f"fit is called with {'epochs' if estimator.max_epoch else 'batches'}"
+            )
+            hint = "that period alone, and None for the other one"
+            raise ArgumentValueError(
+                "CheckpointHandler: resume_from_checkpoint", problem, hint=hint
+            )
+
     def _resume_from_checkpoint(self, estimator: Trained) -> None:
-        pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
-        paths = Path(self.model_dir).iterdir()
-        matches = [(pattern.fullmatch(path.name), path) for path in paths]
-        checkpoints = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
-        latest = max(checkpoints, default=None)
+        latest = self._latest_checkpoint()
         if latest is None:
             text = "CheckpointHandler: no checkpoint in %s, training begins from scratch"
             estimator.logger.info(text, self.model_dir)
@@ -269,6 +268,13 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self._first_batch = batch if by_epochs else done
         text = "CheckpointHandler: training goes on from %s, %d %s remain"
         estimator.logger.warning(text, path.name, total - done, unit)
+
+    def _latest_checkpoint(self) -> tuple[int, int, Path] | None:
+        pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
+        paths = Path(self.model_dir).iterdir()
+        matches = [(pattern.fullmatch(path.name), path) for path in paths]
+        checkpoints = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
+        return max(checkpoints, default=None)
 
 
 def _check_monitor(where: str, monitor: Any) -> None:
