@@ -288,9 +288,11 @@ for _owner, _name, _function in (
     setattr(_owner, _name, _function)
 
 
-#: True while a program is traced, or its trace if nothing differentiates the program. Of other
-#: traces XLA compiles each function of JAX by itself, and would round otherwise without them.
-traces_program: ContextVar[Trace | bool] = ContextVar("executorkit_traces_program", default=False)
+#: True while a program is traced. Of other traces XLA compiles each function of JAX by itself, and
+#: would round otherwise without them.
+traces_program: ContextVar[bool] = ContextVar("executorkit_traces_program", default=False)
+#: The trace of a program that nothing differentiates.
+final_trace: ContextVar[Trace | None] = ContextVar("executorkit_final_trace", default=None)
 
 
 class _SplitTrace(Trace):
@@ -398,7 +400,7 @@ def linearized(jvp: Callable[..., tuple[Any, Any]], *arrays: Any) -> Any:
 def is_last_derivative() -> bool:
     """Returns True in the rule of a derivative that is not differentiated again."""
     trace = trace_ctx.trace
-    return isinstance(trace, _SplitTrace) and trace.values is traces_program.get()
+    return isinstance(trace, _SplitTrace) and trace.values is final_trace.get()
 
 
 ad.LinearizeTrace.process_primitive = _linearize_primitive

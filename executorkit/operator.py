@@ -75,7 +75,8 @@ class CustomOp:
     ) -> None:
         """Computes ``in_grad`` from the head gradients ``out_grad`` and the arrays of ``forward``;
         unwritten entries are zero, as all are by default. ``req`` holds for each input the argument
-        of :meth:`assign`, here always 'write': the executor adds gradients to earlier ones."""
+        of :meth:`assign`: 'null' where no gradient is asked for, else 'write'. MXNet passes 'add',
+        too; here the executor adds gradients to earlier ones."""
 
     def assign(self, dst: NDArray, req: str, src: object) -> None:
         """Writes ``src`` into ``dst`` as ``req`` says: not at all ('null'), over it ('write',
@@ -144,8 +145,9 @@ class _CustomKernel:
         req = ["write"] * len(outputs)
         self._op.forward(is_train=train, req=req, in_data=inputs, out_data=outputs, aux=states)
 
-    def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
-        req = ["write"] * len(grads)
+    def backward(
+        self, req: Any, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any
+    ) -> None:
         self._op.backward(
             req=req, out_grad=heads, in_data=inputs, out_data=outputs, in_grad=grads, aux=states
         )
@@ -161,12 +163,10 @@ class _NDArrayKernel:
         _store(out, outputs)
         _store(aux, states)
 
-    def backward(
-        self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
-    ) -> None:
-        head, data, out, grad, aux = map(_wrap, (heads, inputs, outputs, grads, states))
-        modes.run(False, True, partial(self._kernel.backward, head, data, out, grad, aux))
-        _store(grad, grads)
+    def backward(self, req: list[str], *arrays: Arrays) -> None:
+        head, data, out, grad, aux = map(_wrap, arrays)
+        modes.run(False, True, partial(self._kernel.backward, req, head, data, out, grad, aux))
+        _store(grad, arrays[3])
 
 
 def _wrap(arrays: Arrays) -> list[NDArray]:
@@ -352,7 +352,9 @@ class _NumpyKernel:
     def forward(self, train: bool, inputs: Any, outputs: Any, states: Any) -> None:
         self._op.forward(in_data=inputs, out_data=outputs)
 
-    def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
+    def backward(
+        self, req: Any, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any
+    ) -> None:
         heads = heads if self._needs_head else []
         self._op.backward(out_grad=heads, in_data=inputs, out_data=outputs, in_grad=grads)
 

@@ -13,6 +13,7 @@ from .._support.annotations import DType, Function
 from ..calls.ways import call, invoke
 from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
+from ..ops.schema.calls import numpy_dtype_name
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
 from ._creation import without_node_attributes
@@ -22,11 +23,12 @@ __all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]  # pyright: ignore
 
 __getattr__, __dir__ = array_module(globals(), "random", NDArray)
 
-_OPTIONS = {"shape": None, "dtype": None, "ctx": None, "out": None}
+_OPTIONS = {"shape": None, "dtype": ..., "ctx": None, "out": None}
 _OPTION_DOCS = """\
 The parameters are numbers, or NDArrays of one shape. ``shape`` is the shape of the result, (1,) by
 default; with NDArrays, of the samples for each of their elements. ``dtype`` is the type of the
-result, ``ctx`` its device; ``out`` is filled instead of a new array. ``kwargs`` are attributes of
+result, by default the parameters' or float32 (int32 for ``randint``); None means float64, as in
+MXNet. ``ctx`` is its device; ``out`` is filled instead of a new array. ``kwargs`` are attributes of
 the operator."""
 
 
@@ -41,7 +43,7 @@ def _draw(
     has_arrays = any(isinstance(v, NDArray) for v in values.values())
     parameters = distribution.operator_parameters(values, has_arrays)
     for key in ("dtype", "shape"):
-        if options[key] is not None:
+        if options.get(key) is not None:
             attrs[key] = options[key]
     if has_arrays:
         arrays = list(parameters.values())
@@ -94,7 +96,7 @@ def multinomial(
 ) -> Any:
     """Draws indices with the probabilities in the last axis of ``data``, of shape ``data.shape[:-1]
     + shape``; with ``get_prob`` the logarithms of the drawn probabilities come second."""
-    attrs = {"get_prob": get_prob, "dtype": dtype, **kwargs}
+    attrs = {"get_prob": get_prob, "dtype": numpy_dtype_name(dtype), **kwargs}
     if shape is not None:
         attrs["shape"] = shape
     op = lookup("_sample_multinomial")

@@ -41,12 +41,12 @@ def run_symbolic(create: Any, function: Callable[..., Any], *args: Any, **kwargs
         _creates.reset(token)
 
 
-def shape_of(size: Any) -> Any:
+def _shape_of(name: str, size: Any) -> Any:
     if size is None:
         return None
-    sizes = sizes_of("random", size)
+    sizes = sizes_of(f"random.{name}", size)
     if min(sizes, default=0) < 0:
-        raise ShapeError("np.random", f"size is {size!r}", hint="lengths of 0 or more")
+        raise ShapeError(f"np.random.{name}", f"size is {size!r}", hint="lengths of 0 or more")
     return sizes
 
 
@@ -68,7 +68,7 @@ def draw(
         if value < 0 or (positive and value == 0):
             hint = "more than 0" if positive else "0 or more"
             raise ArgumentValueError(f"np.random.{name}", f"{key} is {value}", hint=hint)
-    shape = shape_of(size)
+    shape = _shape_of(name, size)
     if shape is None and out is not None:
         shape = out.shape
     attrs |= values | ({} if shape is None else {"size": shape})
@@ -154,7 +154,7 @@ def randint(
     """Draws integers from ``low`` up to ``high``, which is excluded; below ``low`` without it."""
     first, end = (0, low) if high is None else (low, high)
     kind = element_type(dtype, np.int64).name
-    shape = out.shape if out is not None and size is None else shape_of(size) or ()
+    shape = out.shape if out is not None and size is None else _shape_of("randint", size) or ()
     attrs = {"low": int(first), "high": int(end), "dtype": kind, "shape": shape or (1,)}
     result = invoke(operator("_random_randint"), ndarray, (), attrs, out, context_of(ctx))
     return result if shape else result.reshape(())
@@ -167,7 +167,7 @@ def choice(
     count = int(a) if is_number(a) else a.shape[0]
     attrs: dict[str, Any] = {"a": count, "replace": replace, "weighted": p is not None}
     if size is not None:
-        attrs["size"] = shape_of(size)
+        attrs["size"] = _shape_of("choice", size)
     arrays = [] if p is None else [p]
     places = invoke(operator("_npi_choice"), ndarray, arrays, attrs, None, context_of(ctx))
     result = places if is_number(a) else run_operator("take", a, places, axis=0)
@@ -184,7 +184,8 @@ def shuffle(x: NDArray) -> None:
 
 def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
     """Draws how often each outcome occurs in ``n`` trials with the probabilities ``pvals``."""
-    attrs: dict[str, Any] = {"n": n} | ({} if size is None else {"size": shape_of(size)})
+    shape = _shape_of("multinomial", size)
+    attrs: dict[str, Any] = {"n": n} | ({} if shape is None else {"size": shape})
     if is_numpy(pvals):
         return invoke(operator("_npi_multinomial"), ndarray, [pvals], attrs)
     attrs["pvals"] = tuple(map(float, pvals))
@@ -201,6 +202,6 @@ def multivariate_normal(
     mean, cov = (x if is_numpy(x) else array(x) for x in (mean, cov))
     factor = run_operator("_npi_cholesky", cov)
     shape = np.broadcast_shapes(mean.shape, cov.shape[:-1])
-    noise = normal(0.0, 1.0, (*(shape_of(size) or ()), *shape))
+    noise = normal(0.0, 1.0, (*(_shape_of("multivariate_normal", size) or ()), *shape))
     return mean + run_operator("_npi_einsum", factor, noise, num_args=2,
                                subscripts="...ij,...j->...i")  # fmt: skip

@@ -12,13 +12,14 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.custom_derivatives import SymbolicZero
 from jax.experimental import io_callback
 
 from .._support.annotations import Function, Operands, Raw, Tree
@@ -41,8 +42,9 @@ class CustomKernel(Protocol):
     def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None: ...
 
     def backward(
-        self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
-    ) -> None: ...
+        self, req: list[str], heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays,
+        states: Arrays, /,
+    ) -> None: ...  # fmt: skip
 
 
 class CustomOpInfo(Protocol):
@@ -235,7 +237,7 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         )
         return (np.int32(instance.number), exception, *results, *new)
 
-    def run_backward(number: Any, *arrays: Raw) -> list[Any]:
+    def run_backward(req: list[str], number: Any, *arrays: Raw) -> list[Any]:
         heads, saved = _copies(arrays[: len(outs)]), _copies(arrays[len(outs) :])
         inputs, results = saved[:count], saved[count : count + len(outs)]
         grads = [np.zeros(a.shape, a.dtype) for a in inputs]
@@ -243,7 +245,7 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         exception = run(
             "backward",
             lambda: instance.numbered(int(number)).kernel.backward(
-                heads, inputs, results, grads, states
+                req, heads, inputs, results, grads, states
             ),
         )
         return [exception, *(grads[i] for i in floating)]
@@ -256,24 +258,32 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
     def call(*data: Array):
         return forward(*data)[1]
 
-    def forward_rule(*data: Array):
+    def forward_rule(*primals: Any):
+        data = [x.value for x in primals]
         number, results = forward(*data)
-        return results, (number, data[:count], results[1:])
+        # Structures, since values of residuals are traced.
+        perturbed = [() if x.perturbed else None for x in primals[:count]]
+        return results, (perturbed, number, data[:count], results[1:])
 
     def backward_rule(residuals: Tree, heads: Operands):
-        number, inputs, results = residuals
+        perturbed, number, inputs, results = residuals
         cotangents = [
-            jnp.zeros(o.shape, o.dtype) if h.dtype == jax.dtypes.float0 else h
+            jnp.zeros(o.shape, o.dtype) if isinstance(h, SymbolicZero) else h
             for h, o in zip(heads[1 : len(outs) + 1], outs, strict=True)
         ]
         exception, *computed = io_callback(
-            run_backward, [_INT32, *smooth], number, *cotangents, *inputs, *results
+            partial(run_backward, ["null" if x is None else "write" for x in perturbed]),
+            [_INT32, *smooth],
+            number,
+            *cotangents,
+            *inputs,
+            *results,
         )
         check("backward", exception)
         grads = iter(computed)
         return tuple(next(grads) if i in floating else None for i in range(len(data)))
 
-    call.defvjp(forward_rule, backward_rule)
+    call.defvjp(forward_rule, backward_rule, symbolic_zeros=True)
     exception, *results = call(*data[:count], *(jax.lax.stop_gradient(x) for x in data[count:]))
     check("forward", exception)
     return tuple(results)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from .._support.annotations import Function, Tree
-from ..jax_internals import differentiable, size_bounds, trace_ctx, traces_program
+from ..jax_internals import differentiable, final_trace, size_bounds, trace_ctx, traces_program
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,13 +67,16 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 def this_process_only(is_final: bool = False) -> Iterator[None]:
     """Marks traces that run in this process alone, where other devices' forms are not traced.
     ``is_final``: nothing differentiates the present one."""
-    token = _cpus_only.set(jax.default_backend() == "cpu")
-    outer = traces_program.set(trace_ctx.trace if is_final else True)
+    tokens: list[Token[Any]] = [
+        _cpus_only.set(jax.default_backend() == "cpu"),
+        traces_program.set(True),
+        final_trace.set(trace_ctx.trace if is_final else None),
+    ]
     try:
         yield
     finally:
-        traces_program.reset(outer)
-        _cpus_only.reset(token)
+        for token in tokens:
+            token.var.reset(token)
 
 
 def traced_for_cpus() -> bool:

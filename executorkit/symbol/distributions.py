@@ -56,7 +56,8 @@ def sampler(
     name: str, module: str, options: Parameters, option_docs: str, draw: Function
 ) -> Function:
     """Makes a distribution's function: its parameters, ``options``, further keywords.
-    ``draw(distribution, values, options, keywords)`` gets dicts by name."""
+    ``draw(distribution, values, options, keywords)`` gets dicts by name, without a
+    ``dtype`` that is not given."""
     distribution = DISTRIBUTIONS[name]
     defaults = {**distribution.parameters, **options}
     names = tuple(defaults)
@@ -78,8 +79,9 @@ def sampler(
         for key, value in parameters.items():
             if value is REQUIRED:
                 raise TypeError(f"{name}() missing the required argument {key!r}")
-        if values["dtype"] is not None:
-            values["dtype"] = numpy_dtype_name(values["dtype"])
+        dtype = values.pop("dtype")
+        if dtype is not ...:
+            values["dtype"] = numpy_dtype_name(dtype)
         return draw(distribution, parameters, values, keywords)
 
     kind = inspect.Parameter

@@ -11,6 +11,7 @@ from typing import Any
 
 from .._support.annotations import DType
 from ..errors import InputTypeError
+from ..ops.schema.calls import numpy_dtype_name
 from ._compose import require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_functions import symbol_module
@@ -18,11 +19,12 @@ from .distributions import DISTRIBUTIONS, Distribution, sampler
 
 __all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]  # pyright: ignore
 
-_OPTIONS = {"shape": None, "dtype": None}
+_OPTIONS = {"shape": None, "dtype": ...}
 _OPTION_DOCS = """\
 The parameters are numbers, or symbols of one shape. ``shape`` is the shape of the result; with
-symbols, of the samples for each of their elements. ``dtype`` is the type of the result. ``kwargs``
-are the node's ``name`` and ``attr``."""
+symbols, of the samples for each of their elements. ``dtype`` is the type of the result, by
+default the parameters' or float32 (int32 for ``randint``); None means float64, as in MXNet.
+``kwargs`` are the node's ``name`` and ``attr``."""
 
 
 def _draw(
@@ -56,7 +58,7 @@ generalized_negative_binomial = _sampler("generalized_negative_binomial")
 randint = _sampler("randint")
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: DType = None, **kwargs: Any) -> Symbol:
+def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = ..., **kwargs: Any) -> Symbol:
     """Draws normal numbers, with the shape as positional arguments."""
     return normal(loc, scale, shape, dtype, **kwargs)
 
@@ -67,7 +69,7 @@ def multinomial(
     """Draws classes by the probabilities in the last axis of ``data``, and returns their
     log-likelihood too if ``get_prob``."""
     options = {} if shape is None else {"shape": shape}
-    keywords = {**options, "get_prob": get_prob, "dtype": dtype, **kwargs}
+    keywords = {**options, "get_prob": get_prob, "dtype": numpy_dtype_name(dtype), **kwargs}
     name = "_sample_multinomial"
     return call_operator(require_operator(name), name, (data,), keywords)
 

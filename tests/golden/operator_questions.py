@@ -273,6 +273,23 @@ k = nd.full((1, 1, 30, 30), 100, dtype="float16"); nd.Pooling(k, global_pool=Tru
 nd.Pooling(h.reshape((1, 1, 2)) * 300, kernel=(2,), pool_type="lp", p_value=2)
 """
 
+NORMS_OF_EXTREME_NUMBERS = """
+nd.norm(nd.array([1e25, 1e25])), nd.norm(nd.array([[1e-30, 1e-30]]), axis=1) * 1e30
+mx.np.linalg.norm(mx.np.array([1e25, 1e25])), mx.np.linalg.norm(mx.np.array([[1e20]]), ord="fro")
+f(S.norm(a), a=nd.array([1e25, 0]))
+f(S.norm(a, axis=0), a=nd.array([1e25, 1e25]))
+"""
+
+RANDOM_DTYPES = """
+types([nd.random.uniform(dtype=None), nd.random.normal(w, w, dtype=None), nd.random.gamma()])
+types([nd.random.exponential(dtype=None), nd.random.poisson(dtype=None)])
+nd.random.randn(2, dtype=None).dtype.__name__
+types([nd.random.randint(0, 3), nd.random.multinomial(w / 6, dtype=None)])
+nd.random.randint(0, 3, dtype=None)
+S.random.uniform(dtype=None).attr("dtype"), S.random.randn(2, dtype=None).attr("dtype")
+S.random.multinomial(a, dtype=None).attr("dtype"), S.random.normal(a, b).attr("dtype")
+"""
+
 THEMES = {
     "refused values": REFUSED_VALUES,
     "integer gradients": INTEGER_GRADIENTS,
@@ -285,6 +302,8 @@ THEMES = {
     "refused attributes": REFUSED_ATTRIBUTES,
     "one pixel and one axis": ONE_PIXEL_AND_ONE_AXIS,
     "sums of float16": SUMS_OF_FLOAT16,
+    "norms of extreme numbers": NORMS_OF_EXTREME_NUMBERS,
+    "random dtypes": RANDOM_DTYPES,
 }
 
 

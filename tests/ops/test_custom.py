@@ -274,6 +274,36 @@ def test_assign(req, expected):
     np.testing.assert_array_equal(array.asnumpy(), [expected] * 2)
 
 
+def test_backward_is_told_which_gradients_are_asked_for():
+    requests = []
+
+    class Product(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * in_data[1])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            requests.append(req)
+            self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+            self.assign(in_grad[1], req[1], out_grad[0] * in_data[0])
+
+    @operator.register("product")
+    class ProductProp(operator.CustomOpProp):
+        def list_arguments(self):
+            return ["a", "b"]
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Product()
+
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    for right, grad_req in ((b, {"a": "write"}), (b, "write"), (mx.sym.BlockGrad(b), "write")):
+        net = mx.sym.Custom(2 * a, right, op_type="product")
+        exe = net.simple_bind(mx.cpu(), grad_req=grad_req, a=(1,), b=(1,))
+        exe.forward(is_train=True, a=mx.nd.array([3]), b=mx.nd.array([5]))
+        exe.backward(mx.nd.ones((1,)))
+        assert exe.grad_dict["a"].asscalar() == 10
+    assert requests == [["write", "null"], ["write", "write"], ["write", "null"]]
+
+
 def test_assign_refuses_what_is_no_request():
     with pytest.raises(ValueError, match=r"^req is 'twice', expected 'null', 'write', 'inplace'"):
         operator.CustomOp().assign(mx.nd.ones((2,)), "twice", 1)

@@ -12,7 +12,7 @@ from ..schema.inference import dtype_of_first_input, normal_axes, normal_axis, o
 from ..schema.operator_registry import NUMPY_OPS, named
 from ..tensor.binary_arithmetic import convert, is_floating
 from ..tensor.ordering import argmax as first_maximum, argmin as first_minimum
-from ..tensor.reduce import REDUCTIONS
+from ..tensor.reduce import REDUCTIONS, sum_of_squares
 from .promotion import (
     attribute_or,
     averaged_type,
@@ -244,8 +244,8 @@ def norm(
         result = jnp.linalg.norm(wide, "nuc", axes, keepdims)
         return convert(result, data.dtype.name)
     if flag in (-2, 0) or (len(axes) == 1 and ord == 2):
-        square = REDUCTIONS["sum"][1](wide * wide, axes)
-        return convert(_without(_root(square), axes, keepdims), data.dtype.name)
+        root = _without(_root(sum_of_squares(data, axes)), axes, keepdims)
+        return convert(root.astype(wide.dtype), data.dtype.name)
     result = jnp.linalg.norm(wide, ord, axes if len(axes) > 1 else axes[0], keepdims)
     return convert(result, data.dtype.name)
 

@@ -20,6 +20,7 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import OpDef, register
 from ..schema.subgraph_bodies import infer_subgraph_shapes
 from ..schema.traits import INNER_STATES
+from ..tensor.binary_arithmetic import widest
 from . import int8_arithmetic as int8
 
 #: Operators whose results are never below 0, so that they are stored as uint8.
@@ -57,8 +58,8 @@ class QuantizedProduct:
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
         # MXNet divides by the root in float64; XLA would multiply with an approximate reciprocal
         # root without the barrier.
-        deviation = lax.optimization_barrier(jnp.sqrt(int8.widest(var) + p.eps))
-        factor = (1.0 if p.fix_gamma else int8.widest(gamma)) / deviation
+        deviation = lax.optimization_barrier(jnp.sqrt(widest(var) + p.eps))
+        factor = (1.0 if p.fix_gamma else widest(gamma)) / deviation
         factor = lax.optimization_barrier(factor.astype(jnp.float32))
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
         bias = beta - factor * mean if self.bias is None else beta + factor * (self.bias - mean)

@@ -8,7 +8,6 @@ floating-point numbers, which every backend does fastest, and which is exact.
 from collections.abc import Callable
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -22,11 +21,6 @@ INT32 = 2147483647.0
 OUTPUTS = ("output", "min_output", "max_output")
 
 OutType = Literal["int8", "uint8", "auto"]
-
-
-def widest(x: Array) -> Array:
-    """Returns floating numbers as float64, or as float32 where JAX's float64 is off."""
-    return x.astype(jax.dtypes.canonicalize_dtype("float64"))
 
 
 def max_magnitude(low: Array, high: Array) -> Array:

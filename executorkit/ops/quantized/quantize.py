@@ -9,6 +9,7 @@ from ..._support.annotations import Attrs
 from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes_among
 from ..schema.operator_registry import register
+from ..tensor.binary_arithmetic import widest
 from . import int8_arithmetic as int8
 
 #: Largest values of the types, to which ``quantize`` scales; ``quantize_v2`` adds half a step.
@@ -199,7 +200,7 @@ def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int
     half = num_quantized_bins // 2
     if hist.ndim != 1 or hist.shape[0] < num_quantized_bins:
         raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
-    counts = int8.widest(lax.stop_gradient(hist))
+    counts = widest(lax.stop_gradient(hist))
     half_widths = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
     sums, ranks = (
         jnp.concatenate([jnp.zeros(1, x.dtype), jnp.cumsum(x, dtype=x.dtype)])

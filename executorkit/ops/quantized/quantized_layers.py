@@ -16,6 +16,7 @@ from ..nn.dense import fully_connected, infer_dense_shape
 from ..schema.attrs import Aux, Count, Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
+from ..tensor.binary_arithmetic import widest
 from ..tensor.indexing import EntryType, embedding, infer_embedding_shape
 from . import int8_arithmetic as int8
 
@@ -197,7 +198,7 @@ def quantized_batch_norm(
         raise AttributeValueError("min_calib_range and max_calib_range are not given")
     low, high = int8.range_end(min_calib_range), int8.range_end(max_calib_range)
     scale = int8.scale_of("int8", low, high)
-    slope = int8.widest(gamma) / jnp.sqrt(int8.widest(moving_var) + eps)
+    slope = widest(gamma) / jnp.sqrt(widest(moving_var) + eps)
     offset = (beta - moving_mean * slope) * scale
     slope = slope * (scale / int8.scale_of_array(data, min_data, max_data)) / math.sqrt(1 + eps)
     along = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]

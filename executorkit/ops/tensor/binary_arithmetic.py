@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -19,6 +20,11 @@ from .derivatives import with_jvp
 
 def is_floating(x: Array) -> bool:
     return jnp.issubdtype(x.dtype, jnp.floating)
+
+
+def widest(x: Array) -> Array:
+    """Returns numbers as float64, or as float32 where JAX's float64 is off."""
+    return x.astype(jax.dtypes.canonicalize_dtype("float64"))
 
 
 def convert(x: Array, dtype: str) -> Array:

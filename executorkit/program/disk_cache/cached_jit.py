@@ -145,8 +145,7 @@ class CachedJit:
             self._on_load()
             self.note(executable)
         elif entry is not None:
-            new: jax.stages.Lowered = lowered or self._jitted.lower(*args)
-            trim()
+            new = self._lowered(args, lowered)
             executable = entry.compile(new)
             self.note(executable or new.compile())
         trim()
@@ -160,13 +159,15 @@ class CachedJit:
         self, args: Operands, lowered: jax.stages.Lowered | None = None
     ) -> jax.stages.Compiled:
         executable = self.obtain(args, lowered)
-        if executable is not self._jitted:
-            return executable
+        if executable is self._jitted:
+            executable = self._lowered(args, lowered).compile()
+            trim()
+        return executable
+
+    def _lowered(self, args: Operands, lowered: jax.stages.Lowered | None) -> jax.stages.Lowered:
         new: jax.stages.Lowered = lowered or self._jitted.lower(*args)
         trim()
-        compiled = new.compile()
-        trim()
-        return compiled
+        return new
 
     def prefetch(self, args: Operands) -> bool:
         """Loads the executable for such arguments if it is on disk; tells whether it was."""
