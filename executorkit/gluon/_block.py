@@ -280,7 +280,7 @@ class Block(Viewed):
         self, filename: FilePath, ctx: Contexts = None, allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:  # fmt: skip
-        """Calls :meth:`load_parameters`. Deprecated."""
+        """Calls :meth:`load_parameters` with the same arguments. Deprecated."""
         warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 

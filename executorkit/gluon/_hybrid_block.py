@@ -86,8 +86,15 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Makes the block and its children run as graphs, or not; ``clear`` traces them again at
-        the next call. XLA decides on memory and fusion, whatever the other arguments are."""
+        """Makes the block and its children run as graphs.
+
+        active
+            False: they run call by call again.
+        clear
+            Whether graphs are traced again at the next call.
+
+        The other arguments have no effect: XLA decides on memory and fusion.
+        """
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
                 f'"{self}" is being hybridized while still having forward hook/pre-hook. '
@@ -114,8 +121,9 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Hybridizes the block and calls it once. ``backend`` is required without an effect: XLA
-        compiles every graph."""
+        """Hybridizes the block, and calls it once with ``x`` and ``args``. ``clear`` and the other
+        arguments are as in :meth:`hybridize`. ``backend`` must be given (ArgumentValueError), and
+        has no effect: XLA compiles every graph."""
         if backend is None:
             problem = 'Must specify "backend" to optimize_for'
             raise ArgumentValueError("optimize_for", problem, hint="hybridize()")

@@ -209,7 +209,8 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Reads parameters from a file; see :meth:`load_dict`."""
+        """Reads parameters from the file ``filename`` of ``mx.nd.save``; :meth:`load_dict`
+        describes the other arguments. InputTypeError for a file whose arrays have no names."""
         arrays = load(filename)
         if not isinstance(arrays, dict):
             problem = "its arrays have no names, expected a file of parameters"

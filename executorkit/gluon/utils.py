@@ -59,7 +59,9 @@ def _sliced(data: A, axis: int, begin: int, end: int) -> A:
 def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """Splits an array, or an argument of ``mx.nd.array``, into one part for each context."""
+    """Splits ``data``, an array or an argument of ``mx.nd.array``, along ``batch_axis`` into a part
+    for each context of ``ctx_list``. ValueError where lengths would differ, unless ``even_split``
+    is False."""
     if len(ctx_list) > 1 and can_replicate(ctx_list, ()):
         host = _host_copy(data)
         rows = host.shape[batch_axis] if host is not None and 0 <= batch_axis < host.ndim else 0

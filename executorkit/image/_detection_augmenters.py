@@ -306,9 +306,15 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     max_attempts: object = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """Returns one of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none. Each
-    argument is a value for all of them, or a list with a value for each. AssertionError for lists
-    of different lengths."""
+    """Returns an augmenter that applies one of several :class:`DetRandomCropAug` at random.
+
+    min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
+        an argument of these: a value for all of them, or a list with a value for each.
+    skip_prob
+        probability that none is applied.
+
+    AssertionError for lists of different lengths.
+    """
     ranges = (aspect_ratio_range, area_range)
     arguments = (min_object_covered, *ranges, min_eject_coverage, max_attempts)
     lists = [value if isinstance(value, list) else [value] for value in arguments]
@@ -344,10 +350,20 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
     pad_val: Any = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """Returns a list of augmenters for images with objects, of ``data_shape`` (channels, height,
-    width). Others are as for :func:`CreateAugmenter`; arrays of ``mean`` and ``std`` are NumPy's.
+    width).
 
+    resize
+        length of the shorter side; 0 leaves it.
     rand_crop, rand_pad, rand_gray
         probabilities of a random part, of a larger image around it, and of gray.
+    rand_mirror
+        flips half of the images, with their objects.
+    mean, std
+        True for ImageNet's, or NumPy arrays of 1 or 3 numbers.
+    brightness, contrast, saturation, hue, pca_noise
+        ranges of the random changes; 0 for none.
+    inter_method
+        the interpolation of all resizing: 0 to 4, 9 (by size) or 10 (at random).
     min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
         of the random parts, see :func:`CreateMultiRandCropAugmenter`; the second number of
         ``area_range`` is also the largest area of a larger image.

@@ -140,8 +140,9 @@ def imread(
     name: str | None = None,
     **kwargs: object,
 ) -> NDArray:
-    """Returns the image of a file; arguments and result as of :func:`imdecode`. MXNetError (an
-    OSError) if the file cannot be read, MXNetError if it is not an image."""
+    """Returns the image in the file ``filename``; ``flag``, ``to_rgb``, ``out`` and the result are
+    as of :func:`imdecode`, ``name`` has no effect. MXNetError (an OSError) if the file cannot be
+    read, MXNetError if it is not an image."""
     try:
         with open(str(filename), "rb") as file:
             data = file.read()
@@ -210,8 +211,12 @@ def copy_make_border(
     name: str | None = None,
     **kwargs: object,
 ) -> NDArray:
-    """Returns an image (height, width, channels) with a border of the given widths in pixels.
+    """Returns an image (height, width, channels) with a border.
 
+    src
+        the image.
+    top, bot, left, right
+        widths of the border in pixels.
     type
         OpenCV's: 0 a constant, 1 the outermost pixel, 2 reflected with the outermost pixel
         (fedcba|abcdef), 3 from the other side, 4 reflected without the outermost pixel
@@ -220,6 +225,9 @@ def copy_make_border(
         the constant of the first three channels.
     values
         constants of up to four channels, instead of ``value``; 0 for others (undefined in MXNet).
+
+    out
+        an array that is filled with the result.
 
     All dtypes but float16; the result has the image's. MXNetError for negative widths.
     """

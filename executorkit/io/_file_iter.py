@@ -17,7 +17,17 @@ Rows = np.ndarray | NDArray
 
 class MXDataIter(DataIter):
     """Base class of iterators over files: one data and one label array, in the context current at
-    construction."""
+    construction.
+
+    batch_size
+        The number of rows of a batch.
+    data_shape, label_shape
+        The shapes of a row's data and label.
+    dtype, label_dtype
+        Their dtypes; ``label_dtype`` None: ``dtype``.
+    data_name, label_name
+        Their names in ``provide_data`` and ``provide_label``.
+    """
 
     def __init__(
         self,

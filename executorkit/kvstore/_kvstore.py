@@ -130,7 +130,8 @@ class KVStore(KVStoreBase):
         self._table.pull(outs, "pushpull")
 
     def broadcast(self, key: object, value: object, out: object, priority: int = 0) -> None:
-        """Does ``init``, then ``pull`` into ``out``."""
+        """Does :meth:`init` of ``key`` with ``value``, then :meth:`pull` into ``out``. ``priority``
+        has no effect."""
         outs = arrays_by_key(key, out, "broadcast")
         self._table.add(arrays_by_key(key, value, "broadcast"))
         self._table.pull(outs, "broadcast")
@@ -138,7 +139,7 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(
         self, key: object, out: object = None, priority: int = 0, row_ids: object = None
     ) -> None:
-        """Raises MXNetError, as MXNet does for arrays that are not row_sparse."""
+        """Raises MXNetError for any arguments, as MXNet does for arrays that are not row_sparse."""
         if out is None or row_ids is None:
             raise InputTypeError("row_sparse_pull", "out or row_ids is None")
         problem, hint = "sparse storage is not served", "pull(key, out=...)"

@@ -269,7 +269,9 @@ class FeedForward:
         eval_batch_end_callback: Any = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """Returns a model that is trained at once, by arguments of the class and of :meth:`fit`."""
+        """Returns a model that has been trained. ``symbol``, ``ctx``, ``num_epoch``,
+        ``epoch_size``, ``optimizer``, ``initializer`` and ``kwargs`` are arguments of the class,
+        the others of :meth:`fit`."""
         model = FeedForward(symbol, ctx, num_epoch, epoch_size, optimizer, initializer, **kwargs)
         model.fit(
             X, y, eval_data, eval_metric, epoch_end_callback=epoch_end_callback,

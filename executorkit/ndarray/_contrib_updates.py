@@ -33,10 +33,14 @@ def adamw_update(
     lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
     wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Calls ``_adamw_update``; ``rescale_grad`` is a number or an array (1,).
+    """Updates a weight by AdamW: ``weight -= eta * (lr * mean / (sqrt(var) + epsilon) + wd *
+    weight)``.
 
-    weight, grad, mean and var are of one shape and dtype; mean and var change in place. Returns the
-    new weight, or writes to ``out``. ``name`` has no effect.
+    weight, grad, mean and var are of one shape and dtype; mean and var, the moving averages of the
+    gradient (``beta1``) and its square (``beta2``), change in place. ``rescale_grad``, a number or
+    an array (1,), multiplies the gradient; 0, NaN and infinity skip the update. ``clip_gradient``
+    then bounds it, unless negative. Returns the new weight, or writes to ``out``. ``name`` has no
+    effect.
     """
     return _adamw(
         "_adamw_update", [weight, grad, mean, var], rescale_grad, out, lr=lr, eta=eta, beta1=beta1,
@@ -50,7 +54,8 @@ def mp_adamw_update(
     epsilon: float = 1e-8, wd: float = 0, clip_gradient: float = -1, out: Any = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Calls :func:`adamw_update` of a float16 weight with its float32 copy ``weight32``."""
+    """Calls :func:`adamw_update` of a float16 weight with its float32 copy ``weight32``, in which
+    the update is computed; mean and var are float32, too. Other arguments are the same."""
     return _adamw(
         "_mp_adamw_update", [weight, grad, mean, var, weight32], rescale_grad, out, lr=lr, eta=eta,
         beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, clip_gradient=clip_gradient,
@@ -66,7 +71,9 @@ def multi_adamw_update(
     lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float], out: Any = None,
     name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """Calls :func:`adamw_update` of several weights, with a number of each list for each."""
+    """Calls :func:`adamw_update` of several weights: ``lrs``, ``wds`` and ``etas`` have a number
+    for each, the other lists an array. ``size`` is the number of weights, 0 for all; ``attrs`` are
+    the numbers that all share. Returns a list, or writes to the arrays ``out``."""
     arrays = _interleaved(weights, grads, mean, var)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
     return _adamw("_multi_adamw_update", arrays, rescale_grad, out, **attrs)
@@ -77,7 +84,8 @@ def multi_mp_adamw_update(
     rescale_grad: Any, lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
     out: Any = None, name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """Calls :func:`multi_adamw_update` of float16 weights with their float32 copies."""
+    """Calls :func:`multi_adamw_update` of float16 weights with their float32 copies
+    ``weights32``; other arguments are the same."""
     arrays = _interleaved(weights, grads, mean, var, weights32)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
     return _adamw("_multi_mp_adamw_update", arrays, rescale_grad, out, **attrs)
@@ -90,7 +98,9 @@ def multi_lamb_update(
 ) -> Any:  # fmt: skip
     """Calls ``_multi_lamb_update``: LAMB (You et al., 2020) of several weights at once.
 
-    ``step_count``, ``lrs`` and ``wds`` have a number for each weight; mean and var change in place.
+    ``step_count``, ``lrs`` and ``wds`` have a number for each weight, the other lists an array;
+    mean and var change in place. ``num_tensors`` is the number of weights, 0 for all; ``attrs`` are
+    the numbers that all share. Returns a list, or writes to the arrays ``out``.
     """
     attrs |= {"num_tensors": num_tensors or len(weights), "step_count": step_count}
     attrs |= {"learning_rates": lrs, "wds": wds}
@@ -102,7 +112,8 @@ def multi_mp_lamb_update(
     step_count: Any, lrs: Sequence[float], wds: Sequence[float], out: Any = None,
     num_tensors: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """Calls :func:`multi_lamb_update` of float16 weights with their float32 copies."""
+    """Calls :func:`multi_lamb_update` of float16 weights with their float32 copies ``weights32``;
+    other arguments are the same."""
     attrs |= {"num_tensors": num_tensors or len(weights), "step_count": step_count}
     attrs |= {"learning_rates": lrs, "wds": wds}
     arrays = _interleaved(weights, grads, mean, var, weights32)

@@ -90,8 +90,12 @@ def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False,
     return_counts: bool = False, axis: int | None = None,
 ) -> Any:  # fmt: skip
-    """Returns the distinct elements in order, and on request where each occurs first, the number
-    of every element's, and how often each occurs."""
+    """Returns the distinct elements of ``ar`` in order, or its distinct parts along ``axis``.
+
+    return_index, return_inverse, return_counts
+        Whether a tuple holds after them where each occurs first, the number of every element's
+        distinct one, and how often each occurs (int64).
+    """
     flags = {"return_index": return_index, "return_inverse": return_inverse}
     results = call("_npi_unique", "unique", [ar], **flags, return_counts=return_counts, axis=axis)
     return tuple(results) if isinstance(results, list) else results

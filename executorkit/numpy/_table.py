@@ -70,6 +70,17 @@ tensorsolve(a, b; axes:a_axes=None) _npi_tensorsolve
 """
 
 
+#: What docstrings say of parameters that operators do not have, or have in common.
+_REMARKS = {
+    "keepdims": "With ``keepdims`` reduced axes stay, with length 1.",
+    "initial": "``initial`` is a number with which the result starts.",
+    "ddof": "``dtype`` is the type of the result.",
+    "offset": "``offset`` is the diagonal's number, above the main one if positive; ``axis1`` and "
+    "``axis2`` are the axes of the matrices.",
+    "out": "The result is written to ``out``, if that is given, and returned.",
+}
+
+
 class _FunctionRow(NamedTuple):
     """A function: its operator, the names of its arrays, and its other parameters, each with the
     attribute and the default."""
@@ -145,7 +156,15 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
         return result
 
     function.__signature__ = _signature(row)  # type: ignore[attr-defined]
-    return named(function, name, f"Calls the operator ``{row.op_name}``; see its docstring.")
+    return named(function, name, _docstring(row))
+
+
+def _docstring(row: _FunctionRow) -> str:
+    doc = operator(row.op_name).doc.replace("data", row.arrays[0])
+    for parameter, (attribute, _) in row.options.items():
+        doc = doc.replace(f"``{attribute}``", f"``{parameter}``")
+    remarks = [text for parameter, text in _REMARKS.items() if parameter in row.options]
+    return "\n\n".join([doc, *remarks])
 
 
 def functions_of(

@@ -83,6 +83,12 @@ def draw(
     return invoke(op, ndarray, arrays, attrs, out, None if arrays else context_of(ctx))
 
 
+_OPTIONS = """ These are
+numbers, or arrays that broadcast. ``size`` is the shape of the result, by default theirs; ``dtype``
+its type (float32), ``ctx`` its device. It is written to ``out``, if that is given. ShapeError for
+negative sizes, ArgumentValueError for parameters out of their range."""
+
+
 def _sampler(name: str, op: str, **defaults: Any) -> Callable[..., Any]:
     names = (*defaults, "size", "dtype", "ctx", "out")
     missing = object()
@@ -100,7 +106,7 @@ def _sampler(name: str, op: str, **defaults: Any) -> Callable[..., Any]:
         return draw(op, parameters, arguments.get("size"), **options)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Draws from the distribution {name!r} with {', '.join(defaults)}."
+    function.__doc__ = f"Draws from the distribution {name!r} with {', '.join(defaults)}.{_OPTIONS}"
     return function
 
 
@@ -120,17 +126,20 @@ def lognormal(
     mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """Draws numbers whose logarithms are normal, of ``mean`` and deviation ``sigma``."""
+    """Draws numbers whose logarithms are normal, of ``mean`` and deviation ``sigma``; the other
+    arguments are as for :func:`normal`."""
     return UFUNCS["exp"](normal(mean, sigma, size, dtype, ctx), out=out)
 
 
 def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
-    """Draws sums of ``df`` squares of normal numbers."""
+    """Draws sums of ``df`` squares of normal numbers; see :func:`normal` for the other
+    arguments."""
     return gamma(df / 2, 2.0, size, dtype, ctx)
 
 
 def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
-    """Draws beta numbers: from 0 to 1, of density proportional to x^(a - 1) (1 - x)^(b - 1)."""
+    """Draws beta numbers: from 0 to 1, of density proportional to x^(a - 1) (1 - x)^(b - 1);
+    the other arguments are as for :func:`normal`."""
     if size is None and is_numpy(a) is not is_numpy(b):
         size = np.broadcast_shapes(np.shape(a), np.shape(b))
     first, second = gamma(a, 1.0, size, dtype, ctx), gamma(b, 1.0, size, dtype, ctx)
@@ -138,12 +147,12 @@ def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -
 
 
 def rand(*size: int, **kwargs: Any) -> Any:
-    """Draws uniform numbers from 0 to 1, of shape ``size``."""
+    """Draws uniform numbers from 0 to 1, of shape ``size``; ``kwargs`` as for :func:`uniform`."""
     return uniform(0.0, 1.0, size, **kwargs)
 
 
 def randn(*size: int, **kwargs: Any) -> Any:
-    """Draws normal numbers of shape ``size``."""
+    """Draws normal numbers of shape ``size``; ``kwargs`` as for :func:`normal`."""
     return normal(0.0, 1.0, size, **kwargs)
 
 
@@ -151,7 +160,9 @@ def randint(
     low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Any = None,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    """Draws integers from ``low`` up to ``high``, which is excluded; below ``low`` without it."""
+    """Draws integers from ``low`` up to ``high``, which is excluded; below ``low`` without it. They
+    have the shape ``size`` (() by default) and ``dtype`` (int64), and are on ``ctx`` or in
+    ``out``."""
     first, end = (0, low) if high is None else (low, high)
     kind = element_type(dtype, np.int64).name
     shape = out.shape if out is not None and size is None else _shape_of("randint", size) or ()
@@ -163,7 +174,9 @@ def randint(
 def choice(
     a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None
 ) -> Any:
-    """Draws numbers below ``a``, or elements of the vector ``a``, with the probabilities ``p``."""
+    """Draws numbers below ``a``, or elements of the vector ``a``, with the probabilities ``p``;
+    each at most once unless ``replace``. ``size`` is the shape of the result, ``ctx`` its device;
+    it is written to ``out``, if that is given."""
     count = int(a) if is_number(a) else a.shape[0]
     attrs: dict[str, Any] = {"a": count, "replace": replace, "weighted": p is not None}
     if size is not None:
@@ -183,7 +196,8 @@ def shuffle(x: NDArray) -> None:
 
 
 def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
-    """Draws how often each outcome occurs in ``n`` trials with the probabilities ``pvals``."""
+    """Draws how often each outcome occurs in ``n`` trials with the probabilities ``pvals``;
+    ``size`` such experiments. ValueError if ``pvals``, a sequence, exceeds 1 without its last."""
     shape = _shape_of("multinomial", size)
     attrs: dict[str, Any] = {"n": n} | ({} if shape is None else {"size": shape})
     if is_numpy(pvals):
@@ -197,8 +211,8 @@ def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
 def multivariate_normal(
     mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
 ) -> Any:
-    """Draws vectors of normal numbers with ``mean`` (..., n) and covariances ``cov`` (..., n,
-    n)."""
+    """Draws vectors of normal numbers with ``mean`` (..., n) and covariances ``cov`` (..., n, n),
+    ``size`` of each. ``check_valid`` and ``tol`` have no effect."""
     mean, cov = (x if is_numpy(x) else array(x) for x in (mean, cov))
     factor = run_operator("_npi_cholesky", cov)
     shape = np.broadcast_shapes(mean.shape, cov.shape[:-1])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from .. import symbol as sym
+from .._support.described_arguments import DescribesArguments
 from ..errors import ArgumentValueError
 from ..ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from ..ops.nn.rnn_parameters import GATE_NAMES
@@ -15,7 +16,7 @@ Pair: TypeAlias = tuple[int, int]
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
 
 
-class BaseConvRNNCell(BaseRNNCell):
+class BaseConvRNNCell(DescribesArguments, BaseRNNCell):
     """Base of cells whose gates are convolutions of the input and the state.
 
     input_shape
@@ -102,7 +103,8 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class ConvRNNCell(BaseConvRNNCell):
-    """``h' = activation(W * x + b + R * h + c)`` with convolutions; see the base class."""
+    """``h' = activation(W * x + b + R * h + c)`` with convolutions. The base class describes
+    the arguments."""
 
     _default_prefix = "ConvRNN_"
     _gate_names = GATE_NAMES["rnn_tanh"]

@@ -21,7 +21,8 @@ def rnn_unroll(
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, States]:
-    """Calls ``cell.unroll``; deprecated (in MXNet an error). ``input_prefix`` has no effect."""
+    """Calls ``cell.unroll`` with ``length``, ``inputs``, ``begin_state`` and ``layout``; deprecated
+    (in MXNet an error). ``input_prefix`` has no effect."""
     warnings.warn("rnn_unroll is deprecated: call cell.unroll", DeprecationWarning, stacklevel=2)
     return cell.unroll(length, inputs, begin_state=begin_state, layout=layout)
 
@@ -34,9 +35,9 @@ def save_rnn_checkpoint(
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
 ) -> None:
-    """Calls ``mx.model.save_checkpoint`` with the parameters of ``cells`` unpacked. Fused cells and
-    the cells of ``unfuse()`` can load the file. Raises KeyError, and writes nothing, if a cell's
-    parameter is missing."""
+    """Calls ``mx.model.save_checkpoint`` with these arguments, the parameters of ``cells``
+    unpacked. Fused cells and the cells of ``unfuse()`` can load the file. Raises KeyError, and
+    writes nothing, if a cell's parameter is missing."""
     unpacked: Mapping[str, NDArray] = arg_params
     for cell in _listed(cells):
         unpacked = cell.unpack_weights(unpacked)

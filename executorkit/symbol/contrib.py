@@ -1,8 +1,10 @@
 """``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ..ops.schema.operator_registry import named
 from . import op
 from ._compose import compose_call, require_operator
 from ._control_flow import cond, foreach, while_loop
@@ -15,29 +17,19 @@ __all__ = ["adamw_update", "cond", "foreach", "mp_adamw_update", "rand_zipfian",
 __getattr__, __dir__ = symbol_module(globals(), "contrib")
 
 
-def adamw_update(
-    weight: Symbol, grad: Symbol, mean: Symbol, var: Symbol, rescale_grad: Any,
-    lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-    wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
-    **kwargs: Any,
-) -> NoReturn:  # fmt: skip
-    """Raises :class:`MXNetError`, as in MXNet; ``mx.nd.contrib.adamw_update`` works in place."""
-    _refuse("_adamw_update", name)
+def _refused(operator: str) -> Callable[..., NoReturn]:
+    def refused(*args: Any, name: str | None = None, **kwargs: Any) -> NoReturn:
+        compose_call(require_operator(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
+        raise AssertionError(f"{operator} is for arrays only")
+
+    doc = (
+        "Raises :class:`MXNetError`, as in MXNet; the function of ``mx.nd.contrib`` updates arrays."
+    )
+    return named(refused, operator.lstrip("_"), doc)
 
 
-def mp_adamw_update(
-    weight: Symbol, grad: Symbol, mean: Symbol, var: Symbol, weight32: Symbol, rescale_grad: Any,
-    lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-    wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
-    **kwargs: Any,
-) -> NoReturn:  # fmt: skip
-    """Raises :class:`MXNetError`, like :func:`adamw_update`."""
-    _refuse("_mp_adamw_update", name)
-
-
-def _refuse(operator: str, name: str | None) -> NoReturn:
-    compose_call(require_operator(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
-    raise AssertionError(f"{operator} is for arrays only")
+adamw_update = _refused("_adamw_update")
+mp_adamw_update = _refused("_mp_adamw_update")
 
 
 def rand_zipfian(

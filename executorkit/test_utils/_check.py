@@ -81,7 +81,21 @@ def check_symbolic_forward(
     equal_nan: bool = False,
     dtype: object = np.float32,
 ) -> list[NDArray]:
-    """Compares the outputs for inference with ``expected`` (list, or dict by output name)."""
+    """Compares the outputs of inference with ``expected``, and returns them.
+
+    sym, location, aux_states
+        A symbol, its arguments and its auxiliary states: lists, or dicts by name.
+    expected
+        The outputs: a list, or a dict by name.
+    rtol, atol
+        Relative and absolute tolerance, by default of the less precise dtype.
+    ctx, dtype
+        The context, and the dtype of arguments that are no NDArrays.
+    equal_nan
+        Whether NaN equals NaN.
+
+    Raises AssertionError for a difference, ValueError for names that do not fit.
+    """
     ctx = ctx or default_context()
     args = _named(sym.list_arguments(), location, "location", dtype, ctx)
     states = _named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx)
@@ -107,8 +121,21 @@ def check_symbolic_backward(
     equal_nan: bool = False,
     dtype: object = np.float32,
 ) -> dict[str, NDArray]:
-    """Compares the gradients for head gradients ``out_grads`` with ``expected`` and returns them.
-    They start with random numbers: "add" must add to them, "null" not change them."""
+    """Compares gradients with ``expected``, and returns them by argument.
+
+    out_grads
+        The head gradients: a list, a dict by output, or None for losses.
+    expected
+        The gradients: a list, or a dict of some of them by argument.
+    grad_req
+        A request, or a list or dict of them. Gradients start with random numbers: "add" must add
+        to them, "null" must not change them.
+    grad_stypes
+        MXNetError for storage types other than "default".
+
+    ``sym``, ``location``, ``aux_states``, ``rtol``, ``atol``, ``ctx``, ``equal_nan`` and ``dtype``
+    are as in :func:`check_symbolic_forward`.
+    """
     ctx = ctx or default_context()
     _refuse_sparse(grad_stypes)
     names = sym.list_arguments()
@@ -200,7 +227,19 @@ def check_numeric_gradient(
     dtype: Any = np.float32,
 ) -> None:
     """Compares the gradients of a random projection of the first output with finite differences.
-    ``grad_nodes`` names the arguments to be checked (all), or maps them to a ``grad_req``."""
+
+    numeric_eps
+        The length of the differences, by default the dtype's.
+    grad_nodes
+        The names of arguments to be checked, by default all, or a dict from them to a ``grad_req``.
+    use_forward_train
+        Whether the differences are taken in training mode.
+    grad_stype_dict
+        MXNetError for storage types other than "default".
+
+    ``sym``, ``location``, ``aux_states``, ``rtol``, ``atol``, ``ctx`` and ``dtype`` (a floating
+    one) are as in :func:`check_symbolic_forward`.
+    """
     ctx = ctx or default_context()
     _refuse_sparse(grad_stype_dict)
     kind = np.dtype(dtype)

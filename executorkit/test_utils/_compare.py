@@ -93,7 +93,7 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Returns True if two arrays agree; without ``use_broadcast`` shapes must match."""
+    """Returns True if two arrays agree; the arguments are as in :func:`assert_almost_equal`."""
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
         return False
@@ -137,7 +137,20 @@ def assert_almost_equal(
     use_broadcast: bool = True,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """Raises AssertionError with up to ``mismatches[1]`` errors unless two arrays agree."""
+    """Raises AssertionError unless the arrays ``a`` and ``b`` agree: ``abs(a - b) <= atol + rtol *
+    abs(b)``.
+
+    rtol, atol
+        Numbers, or by default those of the less precise dtype.
+    names
+        The names of both in the message.
+    equal_nan
+        Whether NaN equals NaN.
+    use_broadcast
+        Whether shapes may differ if they broadcast.
+    mismatches
+        The message lists up to ``mismatches[1]`` entries.
+    """
     options = {"equal_nan": equal_nan, "mismatches": mismatches, "use_broadcast": use_broadcast}
     assert_almost_equal_with_err(a, b, rtol, atol, 0, names, **options)
 
@@ -154,7 +167,8 @@ def assert_almost_equal_with_err(
     *,
     use_broadcast: bool = True,
 ) -> None:
-    """Checks as :func:`assert_almost_equal`, but a share ``etol`` may differ."""
+    """Checks as :func:`assert_almost_equal`, with its arguments, but a share ``etol`` of the
+    entries may differ (by default ``default_etol()``)."""
     a, b = to_numpy(a), to_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
     if not use_broadcast and a.shape != b.shape:
@@ -173,7 +187,7 @@ def assert_almost_equal_with_err(
 def assert_allclose(
     a: object, b: object, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
-    """Checks as :func:`assert_almost_equal` with NumPy's defaults: close, NaN equal to NaN."""
+    """Checks as :func:`assert_almost_equal`, with its arguments and NumPy's defaults."""
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -184,7 +198,8 @@ def assert_almost_equal_ignore_nan(
     atol: Tolerance = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> None:
-    """Checks as :func:`assert_almost_equal` without entries that are NaN on either side."""
+    """Checks as :func:`assert_almost_equal`, with its arguments, the entries that are NaN on
+    neither side."""
     a, b = to_numpy(a), to_numpy(b)
     skip = np.isnan(a) | np.isnan(b)
     assert_almost_equal(np.where(skip, 0, a), np.where(skip, 0, b), rtol, atol, names)

@@ -32,10 +32,21 @@ def check_consistency(
 ) -> dict[str, NDArray]:
     """Compares one symbol (or equivalent ones) across contexts and element types.
 
-    Each entry of ``ctx_list`` holds ``ctx``, input shapes by name, and perhaps ``type_dict``.
+    sym, ctx_list
+        Each entry of ``ctx_list`` holds ``ctx``, input shapes by name, and perhaps ``type_dict``,
+        for ``sym`` or for the symbol at its place.
+    scale, use_uniform, rand_type
+        Arguments are random, normal or uniform, times ``scale``, and of ``rand_type`` at first.
+    arg_params, aux_params
+        Arguments and auxiliary states by name, in place of random ones and of zeros.
+    rtol, atol, equal_nan
+        As in :func:`assert_almost_equal`.
+    raise_on_err
+        False collects differences into one warning.
+
     Inference is compared, then, unless ``grad_req`` is "null", a training step with the outputs as
     head gradients. Returns the reference: ``ground_truth``, or the results of the most precise
-    executor. ``raise_on_err=False`` collects differences into one warning.
+    executor.
     """
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
     if len(symbols) != len(ctx_list) or len(ctx_list) < 1:

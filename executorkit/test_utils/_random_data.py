@@ -63,7 +63,8 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """Returns a standard normal NDArray of ``dtype`` (float32), of ``stype`` "default"."""
+    """Returns a standard normal NDArray of ``shape``, ``dtype`` (float32) and ``ctx``. MXNetError
+    for an ``stype`` other than "default"; the other arguments concern sparse arrays alone."""
     if stype != "default":
         problem = f"stype={stype!r}, only dense arrays are served"
         raise MXNetError("rand_ndarray", problem, hint="'default'")

@@ -73,8 +73,9 @@ def convert_model(
     cast_optional_params: bool = False,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """Returns a network of mixed precision: the symbol of :func:`convert_symbol`, and new dicts of
-    parameters, which ``cast_optional_params`` may cast. AssertionError (ArgumentValueError) for
-    other arguments.
+    parameters, ``arg_params`` and ``aux_params``, which ``cast_optional_params`` may cast.
+    :func:`convert_symbol` describes the other arguments. AssertionError (ArgumentValueError) for
+    arguments of other types.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")

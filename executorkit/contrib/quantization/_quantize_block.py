@@ -130,7 +130,9 @@ def quantize_net(
     calib_mode: str | None = "none", num_calib_examples: int | None = None,
     ctx: Context = cpu(), logger: Any = None,  # noqa: B008 - as in MXNet
 ) -> SymbolBlock:  # fmt: skip
-    """Calls :func:`quantize_net_v2`, with a warning that MXNet deprecates this name."""
+    """Calls :func:`quantize_net_v2`, which describes the arguments, with a warning that MXNet
+    deprecates this name. Scales are tensor-wise, and calibration by a collector of one's own is not
+    possible."""
     warnings.warn("quantize_net is deprecated; use quantize_net_v2", stacklevel=2)
     return quantize_net_v2(
         network, quantized_dtype, quantize_mode, exclude_layers=exclude_layers,

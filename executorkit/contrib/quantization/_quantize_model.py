@@ -155,10 +155,10 @@ def quantize_graph(
 ) -> tuple[Symbol, Params, Params, Any]:
     """Returns a network with 8-bit layers without ranges, and a collector of ranges.
 
-    Arguments as of ``quantize_model``. ``collector.collect`` is a callback for
+    :func:`quantize_model` describes the arguments; ``calib_mode`` may also be "customize", which
+    takes ``LayerOutputCollector`` as the collector. ``collector.collect`` is a callback for
     ``set_monitor_callback(..., monitor_all=True)`` of the floating network, and ``calib_graph``
-    takes the collector; it is None with ``calib_mode="none"``, and ``LayerOutputCollector`` with
-    "customize".
+    takes the collector, which is None with ``calib_mode="none"``.
     """
     where, calib_mode = "quantize_graph", calib_mode or "none"
     check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)
@@ -187,7 +187,16 @@ def calib_graph(
     logger: Any = logging,
 ) -> tuple[Symbol, Params, Params]:
     """Returns a quantised network with the ranges of a filled collector of ``quantize_graph``.
-    ``arg_params`` are the floating arguments. Entropy calibration empties the collector."""
+
+    qsym, aux_params, collector
+        The symbol, states and collector that ``quantize_graph`` returned.
+    arg_params
+        The floating arguments.
+    calib_mode
+        "naive", "entropy" (which empties the collector), or "customize".
+    quantized_dtype, logger
+        As for :func:`quantize_model`.
+    """
     check_choice("calib_graph", "calib_mode", calib_mode, (*CALIBRATIONS[1:], "customize"))
     ranges = _ranges(collector, str(calib_mode), quantized_dtype, logger)
     qsym = calibrate_symbol(qsym, ranges)

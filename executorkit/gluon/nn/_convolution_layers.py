@@ -4,6 +4,7 @@ from functools import partial
 from typing import Unpack
 
 from ..._support.annotations import Attrs
+from ..._support.described_arguments import DescribesArguments
 from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
 from .._parameter import Parameter
@@ -13,7 +14,7 @@ from ._activations import activation_of
 from .layer_windows import check_layout, check_windows, convolution_text, per_axis, weight_shape
 
 
-class _Conv(HybridBlock):
+class _Conv(DescribesArguments, HybridBlock):
     """Base of all convolutions.
 
     channels
@@ -142,25 +143,17 @@ class Conv1D(_Conv):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            layout=layout,
-            in_channels=in_channels,
-            activation=activation,
-            use_bias=use_bias,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            **kwargs,
-        )
+            channels, kernel_size, strides=strides, padding=padding, dilation=dilation,
+            groups=groups, layout=layout, in_channels=in_channels, activation=activation,
+            use_bias=use_bias, weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer, **kwargs,
+        )  # fmt: skip
 
 
 class Conv2D(_Conv):
     """Convolution over two axes: :class:`Conv1D` for an input (N, in_channels, H, W). With the
-    layout 'NHWC' the weight is (channels, kernel_h, kernel_w, in_channels / groups)."""
+    layout 'NHWC' the weight is (channels, kernel_h, kernel_w, in_channels / groups). The base class
+    describes the arguments."""
 
     _axes = 2
 
@@ -181,25 +174,17 @@ class Conv2D(_Conv):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            layout=layout,
-            in_channels=in_channels,
-            activation=activation,
-            use_bias=use_bias,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            **kwargs,
-        )
+            channels, kernel_size, strides=strides, padding=padding, dilation=dilation,
+            groups=groups, layout=layout, in_channels=in_channels, activation=activation,
+            use_bias=use_bias, weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer, **kwargs,
+        )  # fmt: skip
 
 
 class Conv3D(_Conv):
     """Convolution over three axes: :class:`Conv1D` for an input (N, in_channels, D, H, W). With the
-    layout 'NDHWC' the weight is (channels, kernel_d, kernel_h, kernel_w, in_channels / groups)."""
+    layout 'NDHWC' the weight is (channels, kernel_d, kernel_h, kernel_w, in_channels / groups). The
+    base class describes the arguments."""
 
     _axes = 3
 
@@ -220,20 +205,11 @@ class Conv3D(_Conv):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            layout=layout,
-            in_channels=in_channels,
-            activation=activation,
-            use_bias=use_bias,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            **kwargs,
-        )
+            channels, kernel_size, strides=strides, padding=padding, dilation=dilation,
+            groups=groups, layout=layout, in_channels=in_channels, activation=activation,
+            use_bias=use_bias, weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer, **kwargs,
+        )  # fmt: skip
 
 
 class Conv1DTranspose(_Conv):
@@ -265,26 +241,17 @@ class Conv1DTranspose(_Conv):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            layout=layout,
-            in_channels=in_channels,
-            activation=activation,
-            use_bias=use_bias,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            op_name="Deconvolution",
-            adj=output_padding,
+            channels, kernel_size, strides=strides, padding=padding, dilation=dilation,
+            groups=groups, layout=layout, in_channels=in_channels, activation=activation,
+            use_bias=use_bias, weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer, op_name="Deconvolution", adj=output_padding,
             **kwargs,
-        )
+        )  # fmt: skip
 
 
 class Conv2DTranspose(_Conv):
-    """Transposed convolution over two axes, as :class:`Conv1DTranspose`: input (N, C, H, W)."""
+    """Transposed convolution over two axes: :class:`Conv1DTranspose` for an input
+    (N, in_channels, H, W). The base class describes the arguments."""
 
     _axes = 2
 
@@ -306,27 +273,17 @@ class Conv2DTranspose(_Conv):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            layout=layout,
-            in_channels=in_channels,
-            activation=activation,
-            use_bias=use_bias,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            op_name="Deconvolution",
-            adj=output_padding,
+            channels, kernel_size, strides=strides, padding=padding, dilation=dilation,
+            groups=groups, layout=layout, in_channels=in_channels, activation=activation,
+            use_bias=use_bias, weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer, op_name="Deconvolution", adj=output_padding,
             **kwargs,
-        )
+        )  # fmt: skip
 
 
 class Conv3DTranspose(_Conv):
     """Transposed convolution over three axes: :class:`Conv1DTranspose` for an input
-    (N, in_channels, D, H, W)."""
+    (N, in_channels, D, H, W). The base class describes the arguments."""
 
     _axes = 3
 
@@ -348,19 +305,9 @@ class Conv3DTranspose(_Conv):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            layout=layout,
-            in_channels=in_channels,
-            activation=activation,
-            use_bias=use_bias,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            op_name="Deconvolution",
-            adj=output_padding,
+            channels, kernel_size, strides=strides, padding=padding, dilation=dilation,
+            groups=groups, layout=layout, in_channels=in_channels, activation=activation,
+            use_bias=use_bias, weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer, op_name="Deconvolution", adj=output_padding,
             **kwargs,
-        )
+        )  # fmt: skip

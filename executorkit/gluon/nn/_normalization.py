@@ -106,6 +106,8 @@ class BatchNorm(_BatchNorm):
         Whether gamma is trained; otherwise gamma is 1.
     use_global_stats
         Whether to use running statistics in training, too.
+    beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        The initializers of the parameters.
     in_channels
         The number of channels. 0: taken from the first input.
 
@@ -116,14 +118,27 @@ class BatchNorm(_BatchNorm):
 
 
 class BatchNormReLU(_BatchNorm):
-    """:class:`BatchNorm` followed by ReLU."""
+    """:class:`BatchNorm` followed by ReLU; the arguments are the same."""
 
     fuse_relu = True
 
 
 class InstanceNorm(HybridBlock):
     """Instance normalization: :class:`BatchNorm` with mean and variance by channel of each sample.
-    Parameters: ``gamma``, ``beta``, (in_channels,) each. Ulyanov et al., arXiv:1607.08022."""
+
+    axis
+        The axis of the channels.
+    epsilon
+        A number added to the variance.
+    center, scale
+        Whether beta and gamma are trained; otherwise they keep their initial values.
+    beta_initializer, gamma_initializer
+        The initializers of beta and gamma.
+    in_channels
+        The number of channels. 0: taken from the first input.
+
+    Parameters: ``gamma``, ``beta``, (in_channels,) each. Ulyanov et al., arXiv:1607.08022.
+    """
 
     def __init__(
         self,
@@ -158,8 +173,18 @@ class InstanceNorm(HybridBlock):
 
 class LayerNorm(HybridBlock):
     """Layer normalization: :class:`BatchNorm` with mean and variance along one axis, whose length
-    is ``in_channels``. Parameters: ``gamma``, ``beta``, (in_channels,) each. Ba et al.,
-    arXiv:1607.06450.
+    is ``in_channels``.
+
+    axis
+        The axis that is normalized.
+    epsilon
+        A number added to the variance.
+    center, scale
+        Whether beta and gamma are trained; otherwise they keep their initial values.
+    beta_initializer, gamma_initializer
+        The initializers of beta and gamma.
+
+    Parameters: ``gamma``, ``beta``, (in_channels,) each. Ba et al., arXiv:1607.06450.
 
     >>> import executorkit as mx
     >>> layer = mx.gluon.nn.LayerNorm()
@@ -200,8 +225,18 @@ class LayerNorm(HybridBlock):
 
 class GroupNorm(HybridBlock):
     """Group normalization: :class:`BatchNorm` with mean and variance of each of ``num_groups``
-    groups of channels (axis 1) of each sample. Parameters: ``gamma``, ``beta``, (num_groups,) each.
-    Input: (N, C, ...). Wu and He, arXiv:1803.08494."""
+    groups of channels (axis 1) of each sample.
+
+    epsilon
+        A number added to the variance.
+    center, scale
+        Whether beta and gamma are trained; otherwise they keep their initial values.
+    beta_initializer, gamma_initializer
+        The initializers of beta and gamma.
+
+    Parameters: ``gamma``, ``beta``, (num_groups,) each. Input: (N, C, ...). Wu and He,
+    arXiv:1803.08494.
+    """
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from typing import Unpack
 
 from ..._support.annotations import Attrs
+from ..._support.described_arguments import DescribesArguments
 from ...base import numeric_types
 from ...errors import ArgumentValueError
 from .._block import BlockOptions
@@ -12,7 +13,7 @@ from .._types import Ops, PerAxis, Tensor
 from .layer_windows import check_layout, check_windows, per_axis
 
 
-class _Pooling(HybridBlock):
+class _Pooling(DescribesArguments, HybridBlock):
     """Base of all poolings.
 
     pool_size
@@ -106,7 +107,8 @@ class MaxPool1D(_Pooling):
 
 
 class MaxPool2D(_Pooling):
-    """Maxima of windows over two axes: :class:`MaxPool1D` for an input (N, C, H, W)."""
+    """Maxima of windows over two axes: :class:`MaxPool1D` for an input (N, C, H, W). The base
+    class describes the arguments."""
 
     _axes = 2
 
@@ -125,7 +127,8 @@ class MaxPool2D(_Pooling):
 
 
 class MaxPool3D(_Pooling):
-    """Maxima of windows over three axes: :class:`MaxPool1D` for an input (N, C, D, H, W)."""
+    """Maxima of windows over three axes: :class:`MaxPool1D` for an input (N, C, D, H, W). The
+    base class describes the arguments."""
 
     _axes = 3
 
@@ -144,7 +147,8 @@ class MaxPool3D(_Pooling):
 
 
 class AvgPool1D(_Pooling):
-    """Averages of windows over one axis: :class:`MaxPool1D` with averages in place of maxima."""
+    """Averages of windows over one axis: :class:`MaxPool1D` with averages in place of maxima.
+    The base class describes the arguments."""
 
     _axes = 1
 
@@ -159,20 +163,14 @@ class AvgPool1D(_Pooling):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            False,
-            "avg",
-            layout=layout,
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
+            pool_size, strides, padding, ceil_mode, False, "avg", layout=layout,
+            count_include_pad=count_include_pad, **kwargs,
+        )  # fmt: skip
 
 
 class AvgPool2D(_Pooling):
-    """Averages of windows over two axes, for an input (N, C, H, W)."""
+    """Averages of windows over two axes, for an input (N, C, H, W). The base class describes the
+    arguments."""
 
     _axes = 2
 
@@ -187,20 +185,14 @@ class AvgPool2D(_Pooling):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            False,
-            "avg",
-            layout=layout,
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
+            pool_size, strides, padding, ceil_mode, False, "avg", layout=layout,
+            count_include_pad=count_include_pad, **kwargs,
+        )  # fmt: skip
 
 
 class AvgPool3D(_Pooling):
-    """Averages of windows over three axes, for an input (N, C, D, H, W)."""
+    """Averages of windows over three axes, for an input (N, C, D, H, W). The base class describes
+    the arguments."""
 
     _axes = 3
 
@@ -215,16 +207,9 @@ class AvgPool3D(_Pooling):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            False,
-            "avg",
-            layout=layout,
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
+            pool_size, strides, padding, ceil_mode, False, "avg", layout=layout,
+            count_include_pad=count_include_pad, **kwargs,
+        )  # fmt: skip
 
 
 class GlobalMaxPool1D(_Pooling):

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..._support.described_arguments import DescribesArguments
 from ...ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from .._parameter_dict import ParameterDict
 from .._types import Init, Ops, StateInfo, States, Tensor
 from ._recurrent_cell import HybridRecurrentCell
 
 
-class DenseCell(HybridRecurrentCell):
+class DenseCell(DescribesArguments, HybridRecurrentCell):
     """Base of cells with gates ``x W^T + b`` and ``h R^T + c``.
 
     hidden_size

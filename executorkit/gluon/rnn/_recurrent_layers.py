@@ -5,6 +5,7 @@ from typing import Any
 
 from ... import ndarray, symbol
 from ..._support.annotations import Attrs, Function
+from ..._support.described_arguments import DescribesArguments
 from ...errors import ArgumentValueError, UnknownNameError
 from ...ndarray import NDArray
 from ...ndarray.array_classes import as_new_arrays
@@ -18,7 +19,7 @@ from ._gated_cells import GRUCell, LSTMCell, RNNCell
 _GROUPS = ("i2h", "h2h")
 
 
-class _RNNLayer(HybridBlock):
+class _RNNLayer(DescribesArguments, HybridBlock):
     """Base of recurrent layers.
 
     hidden_size

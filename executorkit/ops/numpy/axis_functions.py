@@ -123,7 +123,8 @@ def std(
     a: Array, *, axis: Shape | None = None, dtype: SumType = None, ddof: int = 0,
     keepdims: bool = False,
 ) -> Array:  # fmt: skip
-    """Computes the root of ``_npi_var`` of a, of any shape. As in MXNet, the gradient is zero."""
+    """Computes the standard deviation of a, of any shape, over ``axis``: the root of the sum of
+    squared distances from the mean over (number - ddof). As in MXNet, the gradient is zero."""
     return convert(jnp.sqrt(_variance(a, axis, dtype, ddof, keepdims)), dtype or a.dtype.name)
 
 

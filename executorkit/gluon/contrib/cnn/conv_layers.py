@@ -2,6 +2,7 @@
 
 import math
 
+from ...._support.described_arguments import DescribesArguments
 from ..._hybrid_block import HybridBlock
 from ..._parameter_dict import ParameterDict
 from ..._types import Init, Ops, PerAxis, Tensor
@@ -9,7 +10,36 @@ from ...nn import Activation
 from ...nn.layer_windows import convolution_text, per_axis, weight_shape
 
 
-class _Deformable(HybridBlock):
+class _Deformable(DescribesArguments, HybridBlock):
+    """Base of deformable convolutions: a first convolution computes where the second one reads.
+
+    channels
+        The number of output channels.
+    kernel_size, strides, padding, dilation
+        The window of both convolutions: a number, or one for each of the two axes.
+    groups
+        The number of groups of channels; a group's outputs depend on its inputs only.
+    num_deformable_group
+        The number of groups of input channels that have offsets of their own.
+    layout
+        The order of the axes, 'NCHW'.
+    use_bias, offset_use_bias
+        Whether the second and the first convolution add a bias to each channel.
+    in_channels
+        The number of input channels. 0: taken from the first input.
+    activation
+        The name of an :class:`Activation` of the output, or None.
+    weight_initializer, bias_initializer
+        The initializers of the second convolution.
+    offset_weight_initializer, offset_bias_initializer
+        The initializers of the first convolution; with zeros nothing is deformed at first.
+    op_name
+        The operator of ``contrib``; None: the class's.
+    adj
+        None, as in MXNet: neither operator has this attribute (AttributeValueError).
+    """
+
+    _operator = "DeformableConvolution"
     #: Number of outputs of the first convolution for each position of the window.
     _per_position = 2
     #: Parameters in MXNet's order.
@@ -36,7 +66,7 @@ class _Deformable(HybridBlock):
         offset_weight_initializer: Init = "zeros",
         offset_bias_initializer: Init = "zeros",
         offset_use_bias: bool = True,
-        op_name: str = "DeformableConvolution",
+        op_name: str | None = None,
         adj: PerAxis | None = None,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -44,7 +74,7 @@ class _Deformable(HybridBlock):
         HybridBlock.__init__(self, prefix=prefix, params=params)
         self._channels = channels
         self._in_channels = in_channels
-        self._op_name = op_name
+        self._op_name = op_name or self._operator
         kernel = per_axis(kernel_size, 2)
         positions = math.prod(kernel) * num_deformable_group
         offsets = self._per_position * positions
@@ -122,58 +152,14 @@ class DeformableConvolution(_Deformable):
 
 class ModulatedDeformableConvolution(_Deformable):
     """:class:`DeformableConvolution` whose values are multiplied by a mask between 0 and 2: the
-    first convolution has 3 outputs per position and group. Zhu et al., arXiv:1811.11168."""
+    first convolution has 3 outputs per position and group. Zhu et al., arXiv:1811.11168. The base
+    class describes the arguments."""
 
     _per_position = 3
     _order = (
         "deformable_conv_weight", "deformable_conv_bias", "offset_weight", "offset_bias",
     )  # fmt: skip
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: PerAxis = (1, 1),
-        strides: PerAxis = (1, 1),
-        padding: PerAxis = (0, 0),
-        dilation: PerAxis = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: Init = None,
-        bias_initializer: Init = "zeros",
-        offset_weight_initializer: Init = "zeros",
-        offset_bias_initializer: Init = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "ModulatedDeformableConvolution",
-        adj: PerAxis | None = None,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            num_deformable_group=num_deformable_group,
-            layout=layout,
-            use_bias=use_bias,
-            in_channels=in_channels,
-            activation=activation,
-            weight_initializer=weight_initializer,
-            bias_initializer=bias_initializer,
-            offset_weight_initializer=offset_weight_initializer,
-            offset_bias_initializer=offset_bias_initializer,
-            offset_use_bias=offset_use_bias,
-            op_name=op_name,
-            adj=adj,
-            prefix=prefix,
-            params=params,
-        )
+    _operator = "ModulatedDeformableConvolution"
 
     def _alias(self) -> str:
         return "modulated_deformable_conv"

@@ -95,7 +95,7 @@ class SparseEmbedding(Block):
 class SyncBatchNorm(BatchNorm):
     """:class:`~executorkit.gluon.nn.BatchNorm` over the batches of all devices that run one
     program: the devices of a Module, or the contexts of a recorded loop. ``num_devices`` is by
-    default the number of GPUs, with a UserWarning.
+    default the number of GPUs, with a UserWarning; the other arguments are BatchNorm's.
 
     Unlike in MXNet, a training step on several contexts must be one program: MXNetError if a value
     is read before ``Trainer.step``, or if the parts of the batch differ in length.

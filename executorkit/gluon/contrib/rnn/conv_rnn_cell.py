@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ...._support.described_arguments import DescribesArguments
 from ....errors import ArgumentValueError
 from ....ops.nn.recurrent_cells import Activate, gru_step, lstm_gates, lstm_step, rnn_step
 from ..._parameter_dict import ParameterDict
@@ -21,7 +22,7 @@ from ...nn.layer_windows import per_axis
 from ...rnn import HybridRecurrentCell
 
 
-class _BaseConvRNNCell(HybridRecurrentCell):
+class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
     """Base of cells whose gates are convolutions of the input and the state.
 
     input_shape
@@ -29,14 +30,14 @@ class _BaseConvRNNCell(HybridRecurrentCell):
     hidden_channels
         The number of channels of output and states, H.
     i2h_kernel, i2h_pad, i2h_dilate
-        The convolution of the input.
+        Window, padding and dilation of the input's convolution: a number, or one for each axis.
     h2h_kernel, h2h_dilate
-        The convolution of the state, which keeps its size. Raises AssertionError for an even
-        kernel.
+        Window and dilation of the state's convolution, which keeps the size of the state.
+        ArgumentValueError (an AssertionError) for an even window.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         The initializers of the parameters.
     conv_layout
-        'NCW', 'NCHW', 'NCDHW', or with the channels last.
+        The order of the axes: 'NCW', 'NCHW' or 'NCDHW', or with the channels last.
     activation
         The name of a function of Activation, a LeakyReLU, or a function.
 
@@ -185,7 +186,8 @@ class _ConvLSTMCell(_BaseConvRNNCell):
 
 
 class _ConvGRUCell(_BaseConvRNNCell):
-    """GRU with convolutions; ``activation`` replaces GRU's tanh. See the base class."""
+    """GRU with convolutions; ``activation`` replaces GRU's tanh. The base class describes the
+    arguments."""
 
     _gates = 3
 
@@ -216,22 +218,13 @@ class _Over1D(_BaseConvRNNCell):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad=i2h_pad,
-            i2h_dilate=i2h_dilate,
-            h2h_dilate=h2h_dilate,
+            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=i2h_pad,
+            i2h_dilate=i2h_dilate, h2h_dilate=h2h_dilate,
             i2h_weight_initializer=i2h_weight_initializer,
             h2h_weight_initializer=h2h_weight_initializer,
-            i2h_bias_initializer=i2h_bias_initializer,
-            h2h_bias_initializer=h2h_bias_initializer,
-            conv_layout=conv_layout,
-            activation=activation,
-            prefix=prefix,
-            params=params,
-        )
+            i2h_bias_initializer=i2h_bias_initializer, h2h_bias_initializer=h2h_bias_initializer,
+            conv_layout=conv_layout, activation=activation, prefix=prefix, params=params,
+        )  # fmt: skip
 
 
 class _Over2D(_BaseConvRNNCell):
@@ -256,22 +249,13 @@ class _Over2D(_BaseConvRNNCell):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad=i2h_pad,
-            i2h_dilate=i2h_dilate,
-            h2h_dilate=h2h_dilate,
+            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=i2h_pad,
+            i2h_dilate=i2h_dilate, h2h_dilate=h2h_dilate,
             i2h_weight_initializer=i2h_weight_initializer,
             h2h_weight_initializer=h2h_weight_initializer,
-            i2h_bias_initializer=i2h_bias_initializer,
-            h2h_bias_initializer=h2h_bias_initializer,
-            conv_layout=conv_layout,
-            activation=activation,
-            prefix=prefix,
-            params=params,
-        )
+            i2h_bias_initializer=i2h_bias_initializer, h2h_bias_initializer=h2h_bias_initializer,
+            conv_layout=conv_layout, activation=activation, prefix=prefix, params=params,
+        )  # fmt: skip
 
 
 class _Over3D(_BaseConvRNNCell):
@@ -296,22 +280,13 @@ class _Over3D(_BaseConvRNNCell):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad=i2h_pad,
-            i2h_dilate=i2h_dilate,
-            h2h_dilate=h2h_dilate,
+            input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=i2h_pad,
+            i2h_dilate=i2h_dilate, h2h_dilate=h2h_dilate,
             i2h_weight_initializer=i2h_weight_initializer,
             h2h_weight_initializer=h2h_weight_initializer,
-            i2h_bias_initializer=i2h_bias_initializer,
-            h2h_bias_initializer=h2h_bias_initializer,
-            conv_layout=conv_layout,
-            activation=activation,
-            prefix=prefix,
-            params=params,
-        )
+            i2h_bias_initializer=i2h_bias_initializer, h2h_bias_initializer=h2h_bias_initializer,
+            conv_layout=conv_layout, activation=activation, prefix=prefix, params=params,
+        )  # fmt: skip
 
 
 class Conv1DRNNCell(_Over1D, _ConvRNNCell):
