@@ -70,7 +70,7 @@ tensorsolve(a, b; axes:a_axes=None) _npi_tensorsolve
 """
 
 
-#: What docstrings say of parameters that operators do not have, or have in common.
+#: Sentences about parameters of several functions.
 _REMARKS = {
     "keepdims": "With ``keepdims`` reduced axes stay, with length 1.",
     "initial": "``initial`` is a number with which the result starts.",
@@ -160,7 +160,9 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
 
 
 def _docstring(row: _FunctionRow) -> str:
-    doc = operator(row.op_name).doc.replace("data", row.arrays[0])
+    doc = operator(row.op_name).doc
+    if row.arrays:
+        doc = doc.replace("data", row.arrays[0])
     for parameter, (attribute, _) in row.options.items():
         doc = doc.replace(f"``{attribute}``", f"``{parameter}``")
     remarks = [text for parameter, text in _REMARKS.items() if parameter in row.options]

@@ -90,7 +90,7 @@ def check_symbolic_forward(
     rtol, atol
         Relative and absolute tolerance, by default of the less precise dtype.
     ctx, dtype
-        The context, and the dtype of arguments that are no NDArrays.
+        The context, and the dtype to which arguments are converted unless they are NDArrays.
     equal_nan
         Whether NaN equals NaN.
 

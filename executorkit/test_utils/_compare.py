@@ -141,7 +141,7 @@ def assert_almost_equal(
     abs(b)``.
 
     rtol, atol
-        Numbers, or by default those of the less precise dtype.
+        Numbers; None: the tolerance of the less precise dtype.
     names
         The names of both in the message.
     equal_nan

@@ -2,13 +2,13 @@
 
 from . import dataloader as dataloader, dataset as dataset, sampler as sampler, vision as vision
 from ._dataloader import DataLoader as DataLoader
-from ._dataset import (
+from .dataset import (
     ArrayDataset as ArrayDataset,
     Dataset as Dataset,
     RecordFileDataset as RecordFileDataset,
     SimpleDataset as SimpleDataset,
 )
-from ._sampler import (
+from .sampler import (
     BatchSampler as BatchSampler,
     FilterSampler as FilterSampler,
     RandomSampler as RandomSampler,

@@ -7,8 +7,8 @@ from typing import Any
 from ...context import Context
 from ...errors import ArgumentValueError
 from ._batchify import as_in_context, as_new_batch, default_batchify_fn, default_mp_batchify_fn
-from ._sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from ._workers import Workers, start_workers
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 
 class DataLoader:

@@ -13,15 +13,6 @@ from .._block import Block as Block
 from .._hybrid_block import HybridBlock as HybridBlock
 from .._symbol_block import SymbolBlock as SymbolBlock
 from . import activations as activations, basic_layers as basic_layers, conv_layers as conv_layers
-from ._activations import (
-    ELU as ELU,
-    GELU as GELU,
-    SELU as SELU,
-    Activation as Activation,
-    LeakyReLU as LeakyReLU,
-    PReLU as PReLU,
-    Swish as Swish,
-)
 from ._basic_layers import (
     Dense as Dense,
     Dropout as Dropout,
@@ -31,14 +22,6 @@ from ._basic_layers import (
     Lambda as Lambda,
 )
 from ._containers import HybridSequential as HybridSequential, Sequential as Sequential
-from ._convolution_layers import (
-    Conv1D as Conv1D,
-    Conv1DTranspose as Conv1DTranspose,
-    Conv2D as Conv2D,
-    Conv2DTranspose as Conv2DTranspose,
-    Conv3D as Conv3D,
-    Conv3DTranspose as Conv3DTranspose,
-)
 from ._normalization import (
     BatchNorm as BatchNorm,
     BatchNormReLU as BatchNormReLU,
@@ -46,10 +29,25 @@ from ._normalization import (
     InstanceNorm as InstanceNorm,
     LayerNorm as LayerNorm,
 )
-from ._pooling import (
+from .activations import (
+    ELU as ELU,
+    GELU as GELU,
+    SELU as SELU,
+    Activation as Activation,
+    LeakyReLU as LeakyReLU,
+    PReLU as PReLU,
+    Swish as Swish,
+)
+from .conv_layers import (
     AvgPool1D as AvgPool1D,
     AvgPool2D as AvgPool2D,
     AvgPool3D as AvgPool3D,
+    Conv1D as Conv1D,
+    Conv1DTranspose as Conv1DTranspose,
+    Conv2D as Conv2D,
+    Conv2DTranspose as Conv2DTranspose,
+    Conv3D as Conv3D,
+    Conv3DTranspose as Conv3DTranspose,
     GlobalAvgPool1D as GlobalAvgPool1D,
     GlobalAvgPool2D as GlobalAvgPool2D,
     GlobalAvgPool3D as GlobalAvgPool3D,

@@ -14,7 +14,7 @@ from .._block import Block, BlockOptions
 from .._hybrid_block import HybridBlock
 from .._parameter import Parameter
 from .._types import DType, Init, Ops, Tensor
-from ._activations import Activation, activation_of
+from .activations import Activation, activation_of
 
 
 class Dense(HybridBlock):

@@ -2,7 +2,6 @@
 
 from .._block import Block as Block
 from .._hybrid_block import HybridBlock as HybridBlock
-from ._activations import Activation as Activation
 from ._basic_layers import (
     Dense as Dense,
     Dropout as Dropout,
@@ -20,3 +19,4 @@ from ._normalization import (
     LayerNorm as LayerNorm,
     _BatchNorm as _BatchNorm,
 )
+from .activations import Activation as Activation

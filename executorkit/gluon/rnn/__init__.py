@@ -18,7 +18,7 @@ from ._recurrent_cell import (
     HybridRecurrentCell as HybridRecurrentCell,
     RecurrentCell as RecurrentCell,
 )
-from ._recurrent_layers import GRU as GRU, LSTM as LSTM, RNN as RNN
+from .rnn_layer import GRU as GRU, LSTM as LSTM, RNN as RNN
 
 if not TYPE_CHECKING:
     __getattr__ = _attribute_getter(__name__)
