@@ -1,10 +1,8 @@
 """``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``."""
 
 import math
-from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..ops.schema.operator_registry import named
 from . import op
 from ._compose import compose_call, require_operator
 from ._control_flow import cond, foreach, while_loop
@@ -17,19 +15,19 @@ __all__ = ["adamw_update", "cond", "foreach", "mp_adamw_update", "rand_zipfian",
 __getattr__, __dir__ = symbol_module(globals(), "contrib")
 
 
-def _refused(operator: str) -> Callable[..., NoReturn]:
-    def refused(*args: Any, name: str | None = None, **kwargs: Any) -> NoReturn:
-        compose_call(require_operator(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
-        raise AssertionError(f"{operator} is for arrays only")
-
-    doc = (
-        "Raises :class:`MXNetError`, as in MXNet; the function of ``mx.nd.contrib`` updates arrays."
-    )
-    return named(refused, operator.lstrip("_"), doc)
+def adamw_update(*args: Any, name: str | None = None, **kwargs: Any) -> NoReturn:
+    """Raises :class:`MXNetError`, as in MXNet; ``mx.nd.contrib.adamw_update`` updates arrays."""
+    _refuse("_adamw_update", name)
 
 
-adamw_update = _refused("_adamw_update")
-mp_adamw_update = _refused("_mp_adamw_update")
+def mp_adamw_update(*args: Any, name: str | None = None, **kwargs: Any) -> NoReturn:
+    """Raises :class:`MXNetError`, as in MXNet; ``mx.nd.contrib.mp_adamw_update`` updates arrays."""
+    _refuse("_mp_adamw_update", name)
+
+
+def _refuse(operator: str, name: str | None) -> NoReturn:
+    compose_call(require_operator(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
+    raise AssertionError(f"{operator} is for arrays only")
 
 
 def rand_zipfian(

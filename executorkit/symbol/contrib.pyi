@@ -4,15 +4,17 @@ from typing import Any as _Any, Literal as _Literal, TypedDict as _TypedDict, Un
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
 __all__ = ['adamw_update', 'cond', 'foreach', 'mp_adamw_update', 'rand_zipfian', 'while_loop']
-from collections.abc import Callable
 from typing import Any, NoReturn
-from ..ops.schema.operator_registry import named
 from . import op
 from ._compose import compose_call, require_operator
 from ._control_flow import cond as cond, foreach as foreach, while_loop as while_loop
 from ._symbol import Symbol
 from ._symbol_functions import symbol_module
 from .random import uniform
+def adamw_update(*args: Any, name: str | None=None, **kwargs: Any) -> NoReturn:
+    ...
+def mp_adamw_update(*args: Any, name: str | None=None, **kwargs: Any) -> NoReturn:
+    ...
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
     ...
 
