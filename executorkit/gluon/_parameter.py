@@ -251,7 +251,7 @@ class Parameter:
         before, data = self._data, deferred.data
         with Rollback(lambda: self._data is not before, streams=True):
             if data is None:
-                data = zeros(self._shape, dtype=self._dtype, ctx=cpu())
+                (data,) = as_new_arrays([zeros(self._shape, dtype=self._dtype, ctx=cpu())])
                 description = initializer.InitDesc(self.name, {"__init__": deferred.init})
                 initializer.create(deferred.default_init)(description, data)
             elif self._dtype is not None:  # it may have been cast in the meantime
@@ -580,7 +580,7 @@ class Constant(Parameter):
     """
 
     def __init__(self, name: str, value: Any) -> None:
-        self.value = value if isinstance(value, NDArray) else array(value)
+        (self.value,) = [value] if isinstance(value, NDArray) else as_new_arrays([array(value)])
         init = ConstantValue(name, self.value)
         super().__init__(name, "null", self.value.shape, dtype=self.value.dtype, init=init)
 

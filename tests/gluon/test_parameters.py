@@ -400,3 +400,19 @@ def test_get_constant_without_a_value_finds_parameters_too():
     assert params.get_constant("w") is weight
     with pytest.raises(AssertionError, match="is a parameter, not a constant"):
         params.get_constant("w", [1, 2])
+
+
+def test_initializers_see_arrays_of_numpys_class_where_these_are_new():
+    class Sparse(mx.init.Initializer):
+        def _init_weight(self, name, arr):
+            arr[:] = mx.np.arange(arr.size).reshape(arr.shape)
+            arr *= mx.np.abs(arr) >= 2
+
+    with mx.np_shape(), mx.np_array():
+        net = gluon.nn.Dense(2, use_bias=False)
+        net.initialize(Sparse())
+        net(mx.np.ones((1, 2)))
+        constant = gluon.Constant("c", [1, 2])
+        constant.initialize()
+    assert net.weight.data().asnumpy().tolist() == [[0, 0], [2, 3]]
+    assert type(constant.value) is type(constant.data()) is mx.np.ndarray
