@@ -44,7 +44,7 @@ from ._program_report import (
     cost_of_function,
     required_function,
 )
-from ._residuals import ArraySpec, Derivative, Residuals, with_few_residuals
+from ._residuals import ArraySpec, Residuals, residuals_of, with_few_residuals
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, add_accumulated, make_backward_step, make_step
 from .base_program import BaseProgram, ProgramCall
@@ -201,8 +201,7 @@ class Program(BaseProgram):
         )
         if integers is not None:
             outputs = integers.restore_outputs(outputs)
-        leaves, structure = jax.tree.flatten(vjp)
-        residuals = Residuals(tuple(leaves), Derivative(structure, output_specs, argument_specs))
+        residuals = residuals_of(vjp, output_specs, argument_specs)
         return tuple(outputs), forward_states, backward_states, residuals
 
     def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Key) -> Tree:

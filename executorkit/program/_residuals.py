@@ -31,6 +31,9 @@ class ArraySpec:
     integer_dtype: str | None = None
 
 
+Specs = tuple[ArraySpec, ...]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Derivative:
     """The static part of residuals: how gradients follow from the saved arrays.
@@ -40,9 +43,12 @@ class Derivative:
 
     #: The pytree of the function from head gradients to gradients; its leaves are arrays.
     structure: Any
-    outputs: tuple[ArraySpec, ...]
+    outputs: Specs
     #: The arguments whose gradients are computed.
-    arguments: tuple[ArraySpec, ...]
+    arguments: Specs
+    #: The generators of the leaves that are random keys, by their numbers: these are saved as
+    #: their bits, since NumPy, which interprets first calls, has no keys.
+    generators: dict[int, Any]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,6 +99,11 @@ class Residuals:
         leaves: Arrays = self.arrays
         if self.omission is not None:
             leaves = self.omission.compute(*leaves)
+        generators = self.derivative.generators
+        leaves = [
+            jax.random.wrap_key_data(x, impl=generators[i]) if i in generators else x
+            for i, x in enumerate(leaves)
+        ]
         vjp = jax.tree.unflatten(self.derivative.structure, leaves)
         return vjp(cotangents(heads, self.derivative.outputs))
 
@@ -104,6 +115,19 @@ def cotangents(heads: Arrays, outputs: Arrays) -> Operands:
         for head, spec in zip(heads, outputs, strict=True)
         if jnp.issubdtype(spec.dtype, jnp.inexact)
     )
+
+
+def residuals_of(vjp: Any, outputs: Specs, arguments: Specs) -> Residuals:
+    """Returns the residuals of a function from head gradients to gradients, while JAX traces."""
+    leaves, structure = jax.tree.flatten(vjp)
+    generators = {
+        i: jax.random.key_impl(x)
+        for i, x in enumerate(leaves)
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+    }
+    for i in generators:
+        leaves[i] = jax.random.key_data(leaves[i])
+    return Residuals(tuple(leaves), Derivative(structure, outputs, arguments, generators))
 
 
 def with_few_residuals(

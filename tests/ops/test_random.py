@@ -201,3 +201,19 @@ class TestUniqueZipfian:
     def test_too_many(self):
         with pytest.raises(AttributeValueError, match="up to range_max=3 numbers"):
             run("_sample_unique_zipfian", range_max=3, shape=(1, 4))
+
+
+def test_gamma_numbers_at_the_limits_and_their_implicit_gradient():
+    limits = np.array([0, np.inf, -1, np.nan, 1e30], np.float32)
+    (drawn,) = run("sample_gamma", limits, np.full(5, 2, np.float32))
+    np.testing.assert_array_equal(drawn[:4], [0, np.inf, np.nan, np.nan])
+    assert drawn[4] == np.float32(2e30)
+
+    op = lookup("_npi_gamma")
+    assert op is not None
+    p = op.parse({"shape": None, "scale": 3.0, "size": (MANY,)})
+
+    def mean(alpha):
+        return op.apply(p, (alpha,), key=jax.random.key(0))[0].mean()
+
+    assert jax.grad(mean)(1.5) == pytest.approx(3, abs=0.1)

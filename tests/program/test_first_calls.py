@@ -58,6 +58,17 @@ def test_new_shapes_compile_nothing(compilations):
     assert compilations == []
 
 
+def test_gamma_numbers_of_new_shapes_compile_nothing(compilations):
+    mx.nd.random.uniform(shape=(2,))  # compiles what makes keys
+    compilations.clear()
+    for n in range(2, 9):
+        a = mx.nd.full(n, 2)
+        draws = mx.nd.random.gamma(2, shape=n), mx.np.random.gamma(2, size=(400, n))
+        draws += mx.nd.random.negative_binomial(2, 0.5, n), mx.nd.sample_gamma(a, a, shape=90)
+        assert all((x >= 0).asnumpy().all() for x in draws)
+    assert compilations == []
+
+
 def test_constants_are_not_compiled(compilations):
     zeros = small_jit(lambda: jax.numpy.zeros(3))
     assert [np.asarray(zeros()).tolist() for _ in range(3)] == [[0, 0, 0]] * 3

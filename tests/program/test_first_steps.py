@@ -72,6 +72,20 @@ def _train(executor: Any, steps: int, look: bool = False) -> bytes:
     return b"".join(x.tobytes() for x in results)
 
 
+def test_random_keys_of_a_recurrence_that_backward_needs_compile_nothing(compilations):
+    cell = mx.rnn.ZoneoutCell(mx.rnn.RNNCell(3, prefix="rnn_"), zoneout_states=0.5)
+    outputs = cell.unroll(19, mx.sym.var("data"), merge_outputs=True)[0]
+    executor = outputs.simple_bind(mx.cpu(), data=(2, 19, 3))
+    for array in executor.arg_arrays:
+        array[:] = 0.5
+    compilations.clear()
+    executor.forward(is_train=True)
+    assert executor.outputs[0].asnumpy().any()
+    executor.backward(mx.nd.ones((2, 19, 3)))
+    assert executor.grad_dict["rnn_h2h_weight"].asnumpy().all()
+    assert compilations == []
+
+
 @pytest.mark.parametrize("look", [False, True])
 def test_a_training_of_a_few_steps_compiles_nothing(look, compilations):
     mx.nd.random.uniform(shape=(2,))  # compiles what makes keys

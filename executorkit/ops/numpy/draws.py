@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import AttributeValueError
+from ..random.sampling_functions import draw_gamma
 from ..schema.attrs import Floats, Key, Shape, Tuning
 from ..schema.inference import Params, TypeFacts
 from ..schema.operator_registry import named
@@ -38,8 +39,7 @@ _DISTRIBUTIONS: dict[str, tuple[_Draw, dict[str, Any], str]] = {
     "uniform": (_uniform, {"low": 0.0, "high": 1.0}, "uniform numbers from {0} to {1}"),
     "normal": (_normal, {"loc": 0.0, "scale": 1.0}, "normal numbers of mean {0} and deviation {1}"),
     "gamma": (
-        lambda key, shape, dtype, alpha, scale: scale * jax.random.gamma(key, alpha, shape, dtype),
-        {"shape": 1.0, "scale": 1.0}, "gamma numbers of shape {0} and scale {1}",
+        draw_gamma, {"shape": 1.0, "scale": 1.0}, "gamma numbers of shape {0} and scale {1}",
     ),
     "exponential": (
         lambda key, shape, dtype, scale: scale * jax.random.exponential(key, shape, dtype),

@@ -6,10 +6,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 from jax.typing import DTypeLike
 
 from ..schema.attrs import Shape
+from ..tensor.derivatives import with_jvp
 
 #: ``draw(key, shape, dtype, *parameters)`` in float32 or float64; parameters broadcast.
 Draw = Callable[..., Array]
@@ -23,8 +24,40 @@ def _normal(key: Array, shape: Shape, dtype: DTypeLike, loc: Array, scale: Array
     return loc + scale * jax.random.normal(key, shape, dtype)
 
 
-def _gamma(key: Array, shape: Shape, dtype: DTypeLike, alpha: Array, beta: Array) -> Array:
-    return beta * jax.random.gamma(key, alpha, shape, dtype)
+def draw_gamma(key: Array, shape: Shape, dtype: DTypeLike, alpha: Array, beta: Array) -> Array:
+    """Draws gamma numbers of shape alpha and scale beta; alpha has implicit gradients.
+
+    Candidates for all numbers are drawn at once until each has an accepted one (Marsaglia and Tsang
+    2000): ``jax.random.gamma``, with a loop for each number, takes XLA a second to compile.
+    """
+    alpha = jnp.broadcast_to(jnp.asarray(alpha, dtype), shape)
+    drawn = _standard_gamma(key, lax.stop_gradient(alpha))
+    slope: Any = lax.random_gamma_grad
+    implicit = with_jvp(lambda _, x: x, lambda t, x, alpha, _: t * slope(alpha, x), None)
+    return beta * implicit(alpha, drawn)
+
+
+def _standard_gamma(key: Array, alpha: Array) -> Array:
+    shape, dtype = alpha.shape, alpha.dtype
+    d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
+    key, boost_key = jax.random.split(key)
+
+    def propose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        key, waiting, drawn = state
+        key, normal_key, uniform_key = jax.random.split(key, 3)
+        x = jax.random.normal(normal_key, shape, dtype)
+        t = x / (3 * jnp.sqrt(d))
+        # d (1 - v + log v) with v = (1 + t)^3, without cancellation; NaN where v is negative.
+        bound = x * x / 2 + d * (3 * jnp.log1p(t) - t * (3 + t * (3 + t)))
+        accepted = jnp.log(jax.random.uniform(uniform_key, shape, dtype)) < bound
+        drawn = jnp.where(waiting & accepted, d * (1 + t) ** 3, drawn)
+        return key, waiting & ~accepted, drawn
+
+    waiting = (alpha > 0) & (alpha < jnp.inf)
+    start = key, waiting, jnp.where(alpha < 0, jnp.nan, alpha)
+    _, _, drawn = lax.while_loop(lambda state: state[1].any(), propose, start)
+    boost = jax.random.uniform(boost_key, shape, dtype) ** (1 / alpha)
+    return jnp.where(alpha < 1, drawn * boost, drawn)
 
 
 def _exponential(key: Array, shape: Shape, dtype: DTypeLike, lam: Array) -> Array:
@@ -37,7 +70,7 @@ def _poisson(key: Array, shape: Shape, dtype: DTypeLike, lam: Array) -> Array:
 
 def _negative_binomial(key: Array, shape: Shape, dtype: DTypeLike, k: Array, p: Array) -> Array:
     gamma_key, poisson_key = jax.random.split(key)
-    rate = jax.random.gamma(gamma_key, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
+    rate = draw_gamma(gamma_key, shape, dtype, k, (1 - p) / p)
     return _poisson(poisson_key, shape, dtype, rate)
 
 
@@ -46,7 +79,7 @@ def _generalized_negative_binomial(
 ) -> Array:
     gamma_key, poisson_key = jax.random.split(key)
     spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
-    rate = jax.random.gamma(gamma_key, 1 / spread, shape, dtype) * (mu * spread)
+    rate = draw_gamma(gamma_key, shape, dtype, 1 / spread, mu * spread)
     return _poisson(poisson_key, shape, dtype, jnp.where(jnp.asarray(alpha) == 0, mu, rate))
 
 
@@ -92,7 +125,7 @@ DISTRIBUTIONS = {
         ("normal",), positive=("scale",),
     ),
     "gamma": DistributionSampler(
-        _gamma, _floats(alpha=1.0, beta=1.0), ("alpha", "beta"),
+        draw_gamma, _floats(alpha=1.0, beta=1.0), ("alpha", "beta"),
         "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
         positive=("alpha", "beta"),
     ),
