@@ -210,12 +210,8 @@ def checkpoint_policy(remat: str | Function | None) -> Function:
     if remat is None:
         return policies.save_only_these_names(_SAVED)
     if remat == "mirror":
-        return _save_costly
+        return lambda primitive, *_, **__: primitive.name in _COSTLY
     return policies.nothing_saveable if remat == "full" else remat  # type: ignore[return-value]
-
-
-def _save_costly(primitive: Any, *_: Any, **__: Any) -> bool:
-    return primitive.name in _COSTLY
 
 
 def save_all_but(

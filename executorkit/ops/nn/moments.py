@@ -124,12 +124,6 @@ def _batch_normalize_fwd(
     return (out, mean, var), (x, gamma, mean, _inverse_deviation(var, eps))
 
 
-def _batch_normalize_bwd(
-    axes: Axes, eps: float, over: str | None, residuals: Tree, heads: Tree
-) -> Operands:
-    return _batch_norm_gradients(axes, over, residuals, heads[0])
-
-
 def _batch_normalize_tangent(
     axes: Axes, eps: float, over: str | None, residuals: Tree, tangents: Tree
 ) -> Operands:
@@ -149,8 +143,9 @@ def _affine_tangents(y: Array, d_gamma: Raw, d_beta: Raw) -> list[Array]:
 
 
 batch_normalize = with_vjp(
-    _batch_normalize, _batch_normalize_fwd, _batch_normalize_bwd, _batch_normalize_tangent,
-    (3, 4, 5),
+    _batch_normalize, _batch_normalize_fwd,
+    lambda axes, eps, over, saved, heads: _batch_norm_gradients(axes, over, saved, heads[0]),
+    _batch_normalize_tangent, (3, 4, 5),
 )  # fmt: skip
 
 

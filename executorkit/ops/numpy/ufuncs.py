@@ -167,10 +167,6 @@ _copysign = with_jvp(
 )
 
 
-def _lcm(a: Array, b: Array) -> Array:
-    return jnp.lcm(a, b) if a.dtype != bool else a & b
-
-
 #: Types of results: the rule for two arrays, and whether numbers are compared.
 _SUMS = typed(promote)
 _QUOTIENTS = typed(quotient_type)
@@ -192,7 +188,10 @@ _FUNCTIONS = {
     ),
     "hypot": (_inexact("hypot", BINARY["hypot"].fn), "sqrt({a}^2 + {b}^2)", same_dtypes, False),
     "ldexp": (_ldexp, "{a} * 2^{b}", same_dtypes, True),
-    "lcm": (_exact("lcm", _lcm), "the least common multiple of {a} and {b}", same_dtypes, False),
+    "lcm": (
+        _exact("lcm", lambda a, b: jnp.lcm(a, b) if a.dtype != bool else a & b),
+        "the least common multiple of {a} and {b}", same_dtypes, False,
+    ),
     "bitwise_and": (
         _exact("bitwise_and", jnp.bitwise_and), "the bits in {a} and {b}", same_dtypes, False,
     ),

@@ -60,10 +60,6 @@ def _standard_gamma(key: Array, alpha: Array) -> Array:
     return jnp.where(alpha < 1, drawn * boost, drawn)
 
 
-def _exponential(key: Array, shape: Shape, dtype: DTypeLike, lam: Array) -> Array:
-    return jax.random.exponential(key, shape, dtype) / lam
-
-
 def _poisson(key: Array, shape: Shape, dtype: DTypeLike, lam: Array) -> Array:
     return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
 
@@ -130,7 +126,8 @@ DISTRIBUTIONS = {
         positive=("alpha", "beta"),
     ),
     "exponential": DistributionSampler(
-        _exponential, _floats(lam=1.0), ("lam",),
+        lambda key, shape, dtype, lam: jax.random.exponential(key, shape, dtype) / lam,
+        _floats(lam=1.0), ("lam",),
         "Exponentially distributed numbers with rate lam (mean 1 / lam)", positive=("lam",),
     ),
     "poisson": DistributionSampler(

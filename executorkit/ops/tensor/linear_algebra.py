@@ -112,10 +112,6 @@ def symmetric(A: Array, *, lower: bool = True) -> Array:
     return whole + (mean - lax.stop_gradient(mean))
 
 
-def _cholesky_factor(A: Array) -> Array:
-    return lax.linalg.cholesky(A, symmetrize_input=False)
-
-
 def _cholesky_forward(A: Array) -> tuple[Array, Array]:
     out = cholesky_factor(A)
     return out, out
@@ -138,8 +134,9 @@ def _cholesky_tangent(out: Array, tangents: tuple[Array]) -> Array:
 
 
 cholesky_factor = with_vjp(
-    _cholesky_factor, _cholesky_forward, _cholesky_backward, _cholesky_tangent
-)
+    lambda A: lax.linalg.cholesky(A, symmetrize_input=False),
+    _cholesky_forward, _cholesky_backward, _cholesky_tangent,
+)  # fmt: skip
 
 
 def _check_factors(name: str, A: Array, out: Array, problem: str) -> None:

@@ -41,12 +41,8 @@ def _apply_in_float(change: Function, data: Raw, *arguments: object) -> Tree:
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
     if not is_floating(data):
         limits = np.iinfo(data.dtype)
-        out = _numpy_of(out).clip(out, limits.min, limits.max)
+        out = (np if isinstance(out, np.ndarray) else jnp).clip(out, limits.min, limits.max)
     return out.astype(data.dtype)
-
-
-def _numpy_of(x: Raw) -> Tree:
-    return np if isinstance(x, np.ndarray) else jnp
 
 
 def _on_host(fn: Function) -> Function:

@@ -7,7 +7,7 @@ from .... import autograd
 from ....context import Context
 from ....ndarray import NDArray
 from ...utils import split_and_load
-from ._events import Trained
+from .event_handler import Trained
 
 
 class BatchProcessor:
