@@ -349,6 +349,7 @@ class HybridBlock(Block):
 
 
 def traced_output(block: Any) -> Symbol | None:
+    """Returns the graph that a hybridized block was called as; None for others."""
     traced = block._traced if isinstance(block, HybridBlock) else None
     return None if traced is None else traced.output
 

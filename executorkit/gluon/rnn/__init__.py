@@ -4,19 +4,19 @@ from typing import TYPE_CHECKING
 
 from ..._support.unserved import attribute_getter as _attribute_getter
 from . import rnn_cell as rnn_cell, rnn_layer as rnn_layer
-from ._cells_of_cells import (
+from .rnn_cell import (
     BidirectionalCell as BidirectionalCell,
     DropoutCell as DropoutCell,
+    GRUCell as GRUCell,
+    HybridRecurrentCell as HybridRecurrentCell,
     HybridSequentialRNNCell as HybridSequentialRNNCell,
+    LSTMCell as LSTMCell,
     ModifierCell as ModifierCell,
+    RecurrentCell as RecurrentCell,
     ResidualCell as ResidualCell,
+    RNNCell as RNNCell,
     SequentialRNNCell as SequentialRNNCell,
     ZoneoutCell as ZoneoutCell,
-)
-from ._gated_cells import GRUCell as GRUCell, LSTMCell as LSTMCell, RNNCell as RNNCell
-from ._recurrent_cell import (
-    HybridRecurrentCell as HybridRecurrentCell,
-    RecurrentCell as RecurrentCell,
 )
 from .rnn_layer import GRU as GRU, LSTM as LSTM, RNN as RNN
 

@@ -13,8 +13,14 @@ from ...ops.nn.rnn_parameters import GATE_NAMES
 from .._hybrid_block import HybridBlock
 from .._parameter import tensor_types
 from .._types import DType, Init, Ops, StateInfo, States, Tensor
-from ._cells_of_cells import BidirectionalCell, DropoutCell, HybridSequentialRNNCell
-from ._gated_cells import GRUCell, LSTMCell, RNNCell
+from .rnn_cell import (
+    BidirectionalCell,
+    DropoutCell,
+    GRUCell,
+    HybridSequentialRNNCell,
+    LSTMCell,
+    RNNCell,
+)
 
 _GROUPS = ("i2h", "h2h")
 
