@@ -151,3 +151,34 @@ def test_checkpoints_can_be_loaded(tmp_path):
     assert symbol.tojson() == net.tojson()
     assert args["fc_bias"].asnumpy().tolist() == [1, 2]
     assert aux == {}
+
+
+@pytest.mark.parametrize("kind", ["module", "model"])
+def test_locals_are_the_arguments_of_fit(kind):
+    """By MXNet's names: scripts log histograms of ``arg_params``, and pictures of the batch."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    batches = mx.io.NDArrayIter(mx.nd.ones((4, 3)), mx.nd.zeros(4), 2)
+    seen = []
+
+    def look(param) -> None:
+        names = param.locals
+        assert names["num_epoch"] == 2
+        assert names["train_data"] is batches
+        assert names["batch_end_callback"] is look
+        assert names["data_batch"].pad == 0
+        seen.append(names["arg_params"])
+
+    def look_at_scores(param) -> None:
+        assert param.locals["eval_data"] is batches
+        assert param.locals["eval_batch"].data[0].shape == (2, 3)
+
+    callbacks: dict[str, Any] = {"batch_end_callback": look, "eval_end_callback": look_at_scores}
+    if kind == "module":
+        mx.mod.Module(net).fit(batches, batches, num_epoch=2, **callbacks)
+        assert seen[0] is None
+    else:
+        with pytest.warns(DeprecationWarning, match="mod.Module"):
+            model = mx.model.FeedForward(net, num_epoch=2)
+        model.fit(batches, eval_data=batches, **callbacks)
+    assert set(seen[-1]) == {"fc_weight", "fc_bias"}

@@ -175,3 +175,17 @@ def test_a_callback_may_decode_the_names():
     mx.nd.waitall()
     assert "fc1_output" in names
     assert mx.base.py_str(b"fc1_output") == "fc1_output"
+
+
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_batches_of_other_sizes_are_observed(contexts):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    module = mx.mod.Module(net, label_names=None, context=[mx.cpu(k) for k in range(contexts)])
+    module.bind([("data", (4, 3))])
+    module.init_params()
+    monitor = mx.mon.Monitor(1, lambda x: mx.nd.array(x.shape[:1]), "fc_output")
+    module.install_monitor(monitor)
+    for rows in (4, 2, 6, 4):
+        monitor.tic()
+        module.forward(mx.io.DataBatch([mx.nd.ones((rows, 3))]))
+        assert [float(text) for _, _, text in monitor.toc()] == contexts * [rows / contexts]

@@ -132,7 +132,8 @@ class Executor(BoundGraph[NDArray], Viewed):
         self._no_heads = (None,) * len(self.output_names)
         self._arg_dict: dict[str, NDArray] | None = None
         self._aux_dict: dict[str, NDArray] | None = None
-        self._monitor: MonitorCallback | None = None
+        #: Empty, or the one that is set; shared with executors that this one is reshaped to.
+        self._monitors: list[MonitorCallback] = []
         inputs = filter(is_input_name, graph.arg_names)
         self._fed = FedArguments(graph.arg_names, inputs, trained=bool(targets))
         self.program.add_user(self)
@@ -211,8 +212,8 @@ class Executor(BoundGraph[NDArray], Viewed):
         self.steps_taken = 0
         with Rollback(streams=True) if self.uses_rng[train] else NO_ROLLBACK:
             self.last_step = step = PendingStep(self, train)
-        if self._monitor is not None:
-            self._monitor.observe_forward(step, self.outputs)
+        if self._monitors:
+            self._monitors[0].observe_forward(step, self.outputs)
         elif self.runs_eagerly:
             step.force()
         return self.outputs
@@ -248,8 +249,8 @@ class Executor(BoundGraph[NDArray], Viewed):
             backward_in_inference(self, program, step, heads)
             return
         step.backward(heads)
-        if self._monitor is not None:
-            self._monitor.observe_backward(step, heads)
+        if self._monitors:
+            self._monitors[0].observe_backward(step, heads)
 
     def count_step(self) -> None:
         """Counts a step of a ``training.Step`` on these arrays, which stored no gradients."""
@@ -315,7 +316,8 @@ class Executor(BoundGraph[NDArray], Viewed):
         """Returns an executor of the same symbol for other input shapes, sharing this one's memory.
 
         Arrays that shrink, outputs too, are views of the first elements of this executor's; both
-        see writes. The program is shared: a shape seen before compiles nothing.
+        see writes. The program is shared: a shape seen before compiles nothing. So is the monitor's
+        callback.
 
         partial_shaping
             allows arguments that are not named in ``kwargs`` to change their shape too.
@@ -324,7 +326,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         """
         bound = BoundArrays(self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs)
         arrays = bound.reshaped(self.graph, kwargs, partial_shaping, allow_up_sizing)
-        return Executor(
+        executor = Executor(
             self.symbol,
             self.context,
             arrays.args,
@@ -335,6 +337,8 @@ class Executor(BoundGraph[NDArray], Viewed):
             outputs=arrays.outputs,
             options=self.options,
         )
+        executor.share_monitor(self)
+        return executor
 
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""
@@ -439,7 +443,7 @@ class Executor(BoundGraph[NDArray], Viewed):
 
     @property
     def _monitor_callback(self) -> Callback | None:
-        return None if self._monitor is None else self._monitor.callback
+        return self._monitors[0].callback if self._monitors else None
 
     # -- inspection ------------------------------------------------------------------------------
 
@@ -452,7 +456,7 @@ class Executor(BoundGraph[NDArray], Viewed):
     @property
     def is_monitored(self) -> bool:
         """True if a monitor callback is set."""
-        return self._monitor is not None
+        return bool(self._monitors)
 
     def set_monitor_callback(self, callback: Callback | None, monitor_all: bool = False) -> None:
         """Calls ``callback(name, NDArray)`` for every operator's outputs during ``forward``, and
@@ -465,12 +469,18 @@ class Executor(BoundGraph[NDArray], Viewed):
         if callback is not None and not callable(callback):
             problem = f"{type_phrase(callback)}, expected a function of a name and an NDArray"
             raise InputTypeError("set_monitor_callback", problem)
-        self._monitor = None
+        self._monitors.clear()
         if callback is not None:
             gather = bool(self.group2ctx)
-            self._monitor = MonitorCallback(
-                self.graph, self.program.argnums, self.context, gather, callback, monitor_all
+            self._monitors.append(
+                MonitorCallback(
+                    self.graph, self.program.argnums, self.context, gather, callback, monitor_all
+                )
             )
+
+    def share_monitor(self, other: Executor) -> None:
+        """Calls the callback of another executor of the same symbol, too, now and later."""
+        self._monitors = other._monitors
 
     def internals(self, names: str | Sequence[str]) -> Any:
         """Returns internal outputs (``"relu1_output"``) for the last forward's inputs: an NDArray

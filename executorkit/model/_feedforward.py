@@ -406,9 +406,13 @@ def _train_multi_device(
         eval_end_callback=eval_end_callback,
         eval_batch_end_callback=eval_batch_end_callback,
         monitor=monitor,
+        begin_epoch=begin_epoch,
+        num_epoch=end_epoch,
+        arg_params=arg_params,
+        aux_params=aux_params,
     )
     train_data.reset()
-    loop._run_epochs(spec, range(begin_epoch, end_epoch))
+    loop._run_epochs(spec)
 
 
 @dataclass(eq=False)

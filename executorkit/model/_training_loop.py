@@ -4,7 +4,7 @@ import logging
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from ..metric import EvalMetric
@@ -36,6 +36,10 @@ class FitSpec:
 
     train_data: Any
     eval_metric: EvalMetric
+    begin_epoch: int
+    num_epoch: int
+    arg_params: Any = None
+    aux_params: Any = None
     eval_data: Any = None
     validation_metric: Any = None
     epoch_end_callback: Any = None
@@ -44,6 +48,11 @@ class FitSpec:
     eval_batch_end_callback: Any = None
     monitor: Any = None
     sparse_row_id_fn: Any = None
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The arguments for a callback's ``locals``."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def observers(self) -> list[Any]:
@@ -91,8 +100,8 @@ class TrainingLoop:
     #: Number of an epoch's first batch for callbacks.
     _first_batch: ClassVar[int] = 0
 
-    def _run_epochs(self, spec: FitSpec, epochs: Iterable[int]) -> None:
-        for epoch in epochs:
+    def _run_epochs(self, spec: FitSpec) -> None:
+        for epoch in range(spec.begin_epoch, spec.num_epoch):
             start = time.time()
             self._begin_epoch(spec, epoch)
             spec.eval_metric.reset()
@@ -101,6 +110,7 @@ class TrainingLoop:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             arg_params, aux_params = self._trained_params()
+            spec = replace(spec, arg_params=arg_params, aux_params=aux_params)
             for callback in callback_list(spec.epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
             if steps.stops:
@@ -117,6 +127,7 @@ class TrainingLoop:
         :meth:`_look_ahead`, None without a batch."""
         batches = Lookahead(self._batches(spec, epoch))
         values = batch = None
+        variables = spec.variables
         for nbatch, batch in enumerate(batches, self._first_batch):
             if steps.is_over():
                 values = spec.eval_metric.get_global_name_value()
@@ -129,10 +140,8 @@ class TrainingLoop:
             values = self._look_ahead(spec, batches)
             if spec.monitor is not None:
                 spec.monitor.toc_print()
-            self._call_back(
-                spec.batch_end_callback, epoch, nbatch, spec.eval_metric,
-                train_data=spec.train_data, data_batch=batch,
-            )  # fmt: skip
+            variables["data_batch"] = batch
+            self._call_back(spec.batch_end_callback, epoch, nbatch, spec.eval_metric, variables)
         steps.finish(lambda: self._train_batch(batch), self.logger)
         return values
 
@@ -142,21 +151,21 @@ class TrainingLoop:
     ) -> None:  # fmt: skip
         eval_metric.reset()
         count = 0
+        variables = {"eval_data": eval_data}
         for nbatch, batch in batches:
             self._update_metric(eval_metric, batch)
-            self._call_back(
-                batch_end_callback, epoch, nbatch, eval_metric,
-                eval_data=eval_data, eval_batch=batch,
-            )  # fmt: skip
+            variables["eval_batch"] = batch
+            self._call_back(batch_end_callback, epoch, nbatch, eval_metric, variables)
             count += 1
-        self._call_back(end_callback, epoch, count, eval_metric, eval_data=eval_data)
+        self._call_back(end_callback, epoch, count, eval_metric, variables)
 
     def _call_back(
-        self, callbacks: Any, epoch: int, nbatch: int, eval_metric: EvalMetric, **variables: Any
-    ) -> None:
+        self, callbacks: Any, epoch: int, nbatch: int, eval_metric: EvalMetric,
+        variables: Mapping[str, Any],
+    ) -> None:  # fmt: skip
         if callbacks:
-            names = {"epoch": epoch, "nbatch": nbatch, "eval_metric": eval_metric}
-            names |= {**self._callback_variables(), **variables}
+            names = {**variables, **self._callback_variables()}
+            names |= {"epoch": epoch, "nbatch": nbatch, "eval_metric": eval_metric}
             param = BatchEndParam(epoch, nbatch, eval_metric, names)
             for callback in callback_list(callbacks):
                 callback(param)

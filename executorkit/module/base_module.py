@@ -427,7 +427,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             called with (epoch, symbol, arg_params, aux_params); here and below a list is taken too.
         batch_end_callback, eval_batch_end_callback, eval_end_callback
             called with a BatchEndParam after each batch, and after the evaluation. Its ``locals``
-            are the module, the iterator, the batch and the param's other fields, by MXNet's names.
+            are the module, the batch, most arguments and the param's other fields, by MXNet's
+            names; ``arg_params`` and ``aux_params`` are those after the last epoch.
         kvstore, optimizer, optimizer_params
             as in :meth:`init_optimizer`.
         initializer, arg_params, aux_params, allow_missing, force_init
@@ -477,8 +478,12 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             eval_batch_end_callback=eval_batch_end_callback,
             monitor=monitor,
             sparse_row_id_fn=sparse_row_id_fn,
+            begin_epoch=begin_epoch,
+            num_epoch=num_epoch,
+            arg_params=arg_params,
+            aux_params=aux_params,
         )
-        self._run_epochs(spec, range(begin_epoch, num_epoch))
+        self._run_epochs(spec)
 
     def _train_epoch(self, spec: FitSpec, epoch: int, steps: JointEpoch) -> list[tuple[str, Any]]:
         with self.discard_gradients(spec.observers):

@@ -157,7 +157,10 @@ class DataParallelExecutorGroup(ExecutorGroup):
         arrays that keep their shape stay the same arrays. Shapes that any group of an equal symbol
         has bound are not compiled again."""
         shared = self.core if reshape else shared_group.core if shared_group else None
-        self._bind(data_shapes, label_shapes, shared, self.core.options)
+        core = self.core
+        self._bind(data_shapes, label_shapes, shared, core.options)
+        if reshape:
+            self.core.share_monitors(core)
 
     def _bind(
         self,

@@ -319,6 +319,13 @@ class DataParallelCore:
     def execs(self) -> Sequence[Executor]:
         return self.pmapped.execs if self.pmapped else self._execs
 
+    def share_monitors(self, other: DataParallelCore) -> None:
+        """Has monitors of another group's executors watch this one's, too."""
+        known = other.pmapped.known_execs if other.pmapped else other._execs
+        if known:
+            for executor, watched in zip(self.execs, known, strict=True):
+                executor.share_monitor(watched)
+
     @property
     def is_pmapped(self) -> bool:
         return self.pmapped is not None

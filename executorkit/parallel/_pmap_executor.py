@@ -264,6 +264,11 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     def execs(self) -> list[ReplicaExecutor]:
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
+    @property
+    def known_execs(self) -> Sequence[ReplicaExecutor]:
+        """Those of ``execs`` that have been asked for: all, or none."""
+        return self.__dict__.get("execs", ())
+
     def run_separately(self) -> None:
         self.runs_separately = True
 
@@ -315,7 +320,7 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     # -- running -----------------------------------------------------------------------------------
 
     def forward(self, is_train: bool) -> None:
-        execs = self.__dict__.get("execs", ())  # none before they have been asked for
+        execs = self.known_execs
         self.runs_separately = any(e.is_monitored for e in execs)
         if self.runs_separately:
             for executor in execs:

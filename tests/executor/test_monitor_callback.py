@@ -87,3 +87,16 @@ def test_none_removes_the_callback():
     executor.set_monitor_callback(None)
     _run(executor)
     assert seen == {}
+
+
+def test_a_reshaped_executor_has_the_callback():
+    """As in MXNet, whether the callback was set before or is set afterwards."""
+    executor = _chain().simple_bind(mx.cpu(), x=(2,))
+    seen = _observed(executor)
+    smaller = executor.reshape(x=(1,))
+    smaller.forward(x=mx.nd.array([3]))
+    assert seen.pop("square_output").tolist() == [9]
+    executor.set_monitor_callback(None)
+    seen.clear()
+    smaller.forward()
+    assert seen == {}
