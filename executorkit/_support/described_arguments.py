@@ -3,7 +3,7 @@
 import inspect
 import re
 
-_REFERENCE = re.compile(r"\s*The base\s+class\s+describes\s+the\s+(other\s+)?arguments\.")
+_REFERENCE = re.compile(r"\s*The\s+base\s+class\s+describes\s+the\s+(other\s+)?arguments\.")
 #: Lines with names of arguments, each with indented lines below that say what they are.
 _DESCRIPTIONS = re.compile(r"(?:^\w[\w, ]*\n(?:^    .+\n)+)+", re.MULTILINE)
 

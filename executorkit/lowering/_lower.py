@@ -38,14 +38,9 @@ def lower(
             runner = StepRunner(key, train, resolved_params(graph, args, aux), channels_last)
             return execute_plan(graph, plan, args, aux, runner, wrap_body)
         values, new_aux = evaluate(
-            graph,
-            args,
-            aux,
-            key,
-            train,
-            channels_last=channels_last,
+            graph, args, aux, key, train, channels_last=channels_last,
             backward_updates=backward_updates,
-        )
+        )  # fmt: skip
         return tuple(values[i] for i in graph.heads), new_aux
 
     return run

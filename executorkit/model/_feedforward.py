@@ -212,9 +212,10 @@ class FeedForward:
         batch_end_callback: Any = None,
         reset: bool = True,
     ) -> Any:
-        """Returns the value of a metric over an iterator's batches, at most ``num_batch`` of them.
-        Rows that only fill the last batch count, as in MXNet. A metric that is given as an object
-        goes on from its present value."""
+        """Returns the value of ``eval_metric`` over the batches of ``X``, at most ``num_batch`` of
+        them; an iterator is ``reset`` first. Rows that only fill the last batch count, as in MXNet.
+        A metric that is given as an object goes on from its present value.
+        ``batch_end_callback`` is a function, or a list of them, of each batch."""
         is_metric = isinstance(eval_metric, metrics.EvalMetric)
         metric = eval_metric if is_metric else metrics.create(eval_metric)
         data = _as_iterator(X, None, self.numpy_batch_size, train=False)

@@ -190,16 +190,8 @@ class ModuleOptimizer:
 def _row_sparse_weights(symbol: Symbol) -> set[str]:
     sparse, dense = set[str](), set[str]()
     for node in topological_order(symbol.heads):
-        op = node.op
-        attr = None if op is None else op.attrs.get("sparse_grad")
-        by_rows = (
-            op is not None
-            and attr is not None
-            and (
-                op.name == "_contrib_SparseEmbedding"
-                or attr.read(op.name, node.attrs.get(attr.name, attr.default))
-            )
-        )
+        always = node.op is not None and node.op.name == "_contrib_SparseEmbedding"
+        by_rows = always or (node.params is not None and node.params.get("sparse_grad"))
         for place, (source, _) in enumerate(node.inputs):
             (sparse if by_rows and place == 1 else dense).add(source.name)
     return sparse - dense

@@ -610,8 +610,9 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         reset: bool = True,
         sparse_row_id_fn: Function | None = None,
     ) -> Iterator[tuple[Outputs, int, Batch]]:
-        """Yields (outputs, number of the batch, batch), the outputs without padding rows (``pad``).
-        The next batch overwrites them."""
+        """Yields (outputs, number of the batch, batch) for at most ``num_batch`` batches of
+        ``eval_data``, which is ``reset`` first; the outputs without padding rows (``pad``). The
+        next batch overwrites them. ``sparse_row_id_fn`` is as in :meth:`fit`."""
         require(self, "iter_predict", "binded", "params_initialized")
         for nbatch, batch in self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn):
             yield self._unpadded_outputs(batch), nbatch, batch

@@ -310,7 +310,7 @@ class NDArray(Viewed, Handle):
     def split_v2(
         self, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
     ) -> list[Self]:
-        """Splits this array; see ``mx.nd.split_v2``."""
+        """Splits this array, as ``mx.nd.split_v2`` of the same arguments."""
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
     # Gradients

@@ -327,7 +327,8 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
 ) -> Any:
-    """Returns an array of the shape and dtype of ``a`` filled with a number."""
+    """Returns an array of the shape of ``a``, and of its dtype unless ``dtype`` is given, filled
+    with the number ``fill_value``; or fills ``out``. ``order`` is 'C', ``ctx`` has no effect."""
     check_order("np.full_like", order)
     return call("_npi_full_like", "full_like", [a], out, fill_value=fill_value, dtype=dtype)
 
@@ -335,12 +336,12 @@ def full_like(
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
 ) -> Any:
-    """Returns zeros of the shape and dtype of ``a``."""
+    """Returns :func:`full_like` of the same arguments with 0."""
     return full_like(a, 0, dtype, order, out=out)
 
 
 def ones_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
-    """Returns ones of the shape and dtype of ``a``."""
+    """Returns :func:`full_like` of the same arguments with 1."""
     return full_like(a, 1, dtype, order, out=out)
 
 
@@ -365,7 +366,8 @@ def average(
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Returns differences of neighbours along ``axis``, ``n`` times."""
+    """Returns differences of neighbours of ``a`` along ``axis``, taken ``n`` times.
+    NotSupportedError for ``prepend`` and ``append``."""
     if prepend or append:
         raise NotSupportedError("np.diff", "prepend and append are not supported")
     return call("_npi_diff", "diff", [a], n=n, axis=axis)
@@ -387,8 +389,10 @@ def percentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = None,
     interpolation: str = "linear", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """Returns the ``q``-th percentiles over ``axis``; ``q`` is a number or an array from 0 to
-    100."""
+    """Returns the ``q``-th percentiles over ``axis`` (None: of all elements), or writes them to
+    ``out``; ``q`` is a number or an array from 0 to 100. ``interpolation`` is 'linear', 'lower',
+    'higher', 'midpoint' or 'nearest'; with ``keepdims`` axes stay, with length 1.
+    NotSupportedError for ``overwrite_input``."""
     if overwrite_input is not None:
         raise NotSupportedError("np.percentile", "overwrite_input is not supported")
     attrs = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
@@ -404,7 +408,8 @@ def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = None,
     interpolation: str = "linear", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    """Returns the ``q``-th quantiles over ``axis``; ``q`` is a number or an array from 0 to 1."""
+    """Returns :func:`percentile` of 100 ``q``, a number or an array from 0 to 1; the other
+    arguments are the same."""
     if not is_number(q):
         check_array("quantile", q, "'q'")
     return percentile(

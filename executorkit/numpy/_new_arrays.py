@@ -65,17 +65,18 @@ def _filled(name: str, shape: Any, number: Any, dtype: Any, order: str, ctx: Any
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
-    """Returns zeros of ``shape``: a number, or a sequence of them."""
+    """Returns zeros of ``shape``, a number or a sequence of them, and ``dtype`` (float32) on
+    ``ctx``. ``order`` is 'C'."""
     return _filled("zeros", shape, 0, dtype, order, ctx)
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
-    """Returns ones of ``shape``: a number, or a sequence of them."""
+    """Returns ones; the arguments are as for :func:`zeros`."""
     return _filled("ones", shape, 1, dtype, order, ctx)
 
 
 def empty(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
-    """Returns :func:`zeros`: no memory is uninitialised."""
+    """Returns :func:`zeros` of the same arguments: no memory is uninitialised."""
     return _filled("empty", shape, 0, dtype, order, ctx)
 
 
@@ -83,8 +84,9 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None,
     out: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns an array filled with a number, or with an array that broadcasts to ``shape``. The
-    dtype is bool for a bool, otherwise float32 by default."""
+    """Returns an array filled with ``fill_value``, a number or an array that broadcasts to
+    ``shape``. ``dtype`` is bool for a bool, otherwise float32 by default; ``ctx`` is the device,
+    ``order`` 'C'. ``out`` is filled instead, if it is given."""
     if out is not None:
         out[...] = fill_value
         return out
@@ -105,7 +107,8 @@ def _on_host(values: np.ndarray, dtype: Any, ctx: Any) -> ndarray:
 def arange(
     start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None
 ) -> ndarray:
-    """Returns start, start + step, ... before stop; from 0 to ``start`` without a stop."""
+    """Returns start, start + step, ... before stop; from 0 to ``start`` without a stop. ``dtype``
+    is float32 by default, ``ctx`` the device."""
     first, end = (0.0, start) if stop is None else (start, stop)
     step = 1.0 if step is None else float(step)
     return _on_host(np.arange(float(first), float(end), step), dtype, ctx)
@@ -122,7 +125,7 @@ def linspace(
     dtype: Any = None, axis: int = 0, ctx: Any = None,
 ) -> Any:  # fmt: skip
     """Returns ``num`` evenly spaced numbers from start to stop (excluded without ``endpoint``), and
-    the step with ``retstep``."""
+    the step with ``retstep``. ``dtype`` is float32 by default, ``axis`` 0, ``ctx`` the device."""
     if isinstance(start, list | np.ndarray | NDArray) or axis:
         raise NotSupportedError("np.linspace", "start and stop are numbers, and axis is 0")
     values, step = _spaced("linspace", start, stop, num, endpoint, True)
@@ -134,7 +137,8 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0,
     dtype: Any = None, axis: int = 0, ctx: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Returns powers of ``base`` with ``num`` evenly spaced exponents from start to stop."""
+    """Returns powers of ``base`` with ``num`` evenly spaced exponents from start to stop; the
+    other arguments are as for :func:`linspace`."""
     if axis:
         raise NotSupportedError("np.logspace", "axis is 0")
     return _on_host(_spaced("logspace", start, stop, num, endpoint, base), dtype, ctx)
@@ -155,7 +159,7 @@ def eye(
 
 
 def identity(n: int, dtype: Any = None, ctx: Any = None) -> ndarray:
-    """Returns a square matrix with ones on its diagonal."""
+    """Returns a matrix (n, n) of ``dtype`` (float32) on ``ctx`` with ones on its diagonal."""
     return eye(n, dtype=dtype, ctx=ctx)
 
 

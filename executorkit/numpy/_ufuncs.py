@@ -49,7 +49,8 @@ def _function(name: str, binary: Binary) -> Callable[..., Any]:
             check_options(name, kwargs)
         return binary(x1, x2, out)
 
-    return named(function, name, f"Computes ``numpy.{name}`` of arrays that broadcast, or numbers.")
+    doc = f"Computes ``numpy.{name}`` of arrays that broadcast, or numbers: ``x1``, ``x2``."
+    return named(function, name, f"{doc} Writes it to ``out``, if that is given.")
 
 
 UFUNCS: dict[str, Callable[..., Any]] = {

@@ -328,8 +328,8 @@ class Symbol(PythonOperators, Viewed):
         skip_infer: bool = False,
         **kwargs: Any,
     ) -> Symbol:
-        """Returns a copy of the symbol, which XLA optimises when it compiles; the other arguments
-        have no effect. Raises AssertionError if ``backend`` is not a str."""
+        """Returns a copy of the symbol, which XLA optimises when it compiles; no argument has an
+        effect. Raises AssertionError if ``backend`` is not a str."""
         if not isinstance(backend, str):
             raise InputTypeError("optimize_for", f"backend is {backend!r}, expected a str")
         return copy(self)

@@ -241,7 +241,8 @@ def locationError(  # noqa: N802 - MXNet's name
     a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: Sequence[str],
     maxError: bool = False,  # noqa: N803
 ) -> str:  # fmt: skip
-    """Returns the text on the difference of two arrays at ``index``, or the largest."""
+    """Returns a text on the difference of the arrays ``a`` and ``b``, called ``names``, at
+    ``index``; ``maxError`` calls it the largest."""
     first, second = (f"{name}={x[index]:.8f}" for name, x in zip(names, (a, b), strict=True))
     return f"Location of {'maximum ' if maxError else ''}error: {index}, {first}, {second}"
 

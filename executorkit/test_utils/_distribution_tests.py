@@ -59,8 +59,9 @@ def verify_generator(
     success_rate: float = 0.2,
     alpha: float = 0.05,
 ) -> list[float]:
-    """Returns the p-values of ``nrepeat`` chi-square tests; AssertionError unless a share
-    ``success_rate`` of them is above ``alpha``."""
+    """Returns the p-values of ``nrepeat`` chi-square tests, each of ``nsamples`` numbers of
+    ``generator`` against the probabilities ``probs`` of ``buckets`` (:func:`chi_square_check`).
+    AssertionError unless a share ``success_rate`` of them is above ``alpha``."""
     tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     passed = sum(p > alpha for p, _, _ in tests)
     if passed < nrepeat * success_rate:

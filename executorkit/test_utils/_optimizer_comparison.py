@@ -23,12 +23,16 @@ def compare_optimizer(
     compare_states: bool = True,
     ntensors: int = 1,
 ) -> None:
-    """Compares two optimizers on equal random weights and gradients.
+    """Compares the optimizers ``opt1`` and ``opt2`` on equal random weights and gradients.
 
     shape
         the shape of the weight; a list of ``ntensors`` shapes for weights updated together.
+    dtype
+        the type of weights and gradients.
     w_stype, g_stype
         storage types; only 'default' is served.
+    rtol, atol
+        relative and absolute tolerance.
     compare_states
         True compares the states too, before and after the update.
 

@@ -108,14 +108,9 @@ def quantize_net_v2(
             max_examples=num_calib_examples,
         )  # fmt: skip
         quantised, params, _ = calib_graph(
-            quantised,
-            arrays_by_name,
-            states,
-            collector,
-            calib_mode=calib_mode,
-            quantized_dtype=quantized_dtype,
-            logger=logger,
-        )
+            quantised, arrays_by_name, states, collector, calib_mode=calib_mode,
+            quantized_dtype=quantized_dtype, logger=logger,
+        )  # fmt: skip
     block = SymbolBlock(quantised, variables)
     block.collect_params().load_dict(
         {**params, **states}, ctx, cast_dtype=True, dtype_source="saved"

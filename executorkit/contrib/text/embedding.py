@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._support.described_arguments import DescribesArguments
 from ...base import data_dir
 from ...errors import ArgumentValueError, FileAccessError, FileFormatError, UnknownNameError
 from ...ndarray import NDArray, array, zeros
@@ -161,11 +162,19 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     return names[embedding_name]
 
 
-class _PretrainedEmbedding(_TokenEmbedding):
+class _PretrainedEmbedding(DescribesArguments, _TokenEmbedding):
     """Vectors from the file ``<embedding_root>/<name of the class>/<pretrained_file_name>``.
-    ``init_unknown_vec`` makes the unknown token's vector from ``shape=``; ``vocabulary`` holds the
-    tokens to keep, None for all. KeyError (UnknownNameError) for an unknown file name, OSError
-    (FileAccessError) for a missing file."""
+
+    pretrained_file_name, embedding_root
+        The name of the file, and the folder of the embeddings.
+    init_unknown_vec
+        A function that makes the unknown token's vector from ``shape=``.
+    vocabulary
+        The tokens to keep; None: all.
+
+    KeyError (UnknownNameError) for an unknown file name, OSError (FileAccessError) for a missing
+    file.
+    """
 
     default_file_name: ClassVar[str]
 
@@ -195,7 +204,8 @@ class _PretrainedEmbedding(_TokenEmbedding):
 
 @register
 class GloVe(_PretrainedEmbedding):
-    """Vectors of GloVe, by default ``glove.840B.300d.txt``."""
+    """Vectors of GloVe, by default ``glove.840B.300d.txt``. The base class describes the
+    arguments."""
 
     pretrained_file_names = _GLOVE
     default_file_name = "glove.840B.300d.txt"
@@ -203,14 +213,15 @@ class GloVe(_PretrainedEmbedding):
 
 @register
 class FastText(_PretrainedEmbedding):
-    """Vectors of fastText, by default ``wiki.simple.vec``."""
+    """Vectors of fastText, by default ``wiki.simple.vec``. The base class describes the
+    arguments."""
 
     default_file_name = "wiki.simple.vec"
 
 
 class CustomEmbedding(_TokenEmbedding):
-    """Vectors from a user's file; ``elem_delim`` stands between a token and its numbers. Other
-    arguments as of :class:`GloVe`."""
+    """Vectors from the file ``pretrained_file_path``, a text in ``encoding`` in which
+    ``elem_delim`` stands between a token and its numbers. Other arguments as of :class:`GloVe`."""
 
     def __init__(
         self,

@@ -13,14 +13,7 @@ from ...ops.nn.rnn_parameters import GATE_NAMES
 from .._hybrid_block import HybridBlock
 from .._parameter import tensor_types
 from .._types import DType, Init, Ops, StateInfo, States, Tensor
-from .rnn_cell import (
-    BidirectionalCell,
-    DropoutCell,
-    GRUCell,
-    HybridSequentialRNNCell,
-    LSTMCell,
-    RNNCell,
-)
+from . import rnn_cell
 
 _GROUPS = ("i2h", "h2h")
 
@@ -188,14 +181,14 @@ class _RNNLayer(DescribesArguments, HybridBlock):
             for i, info in enumerate(self.state_info(batch_size))
         ]
 
-    def _unfuse(self) -> HybridSequentialRNNCell:
+    def _unfuse(self) -> rnn_cell.HybridSequentialRNNCell:
         """Returns the same layers as a stack of cells with the same parameters. Raises
         AssertionError for layers with a projection or with bounds of the cell."""
         if self._projection_size is not None or self._is_clipped():
             problem = "layers with projection_size or state_clip_min have no cells that do the same"
             raise ArgumentValueError(f"{type(self).__name__}._unfuse", problem)
         features = self._input_size
-        stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
+        stack = rnn_cell.HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         with stack.name_scope():
             for layer in range(self._num_layers):
                 options = {"input_size": features, **self._initializers}
@@ -203,9 +196,9 @@ class _RNNLayer(DescribesArguments, HybridBlock):
                     self._cell(prefix=f"{direction}{layer}_", **options)
                     for direction in "lr"[: self._dir]
                 ]
-                stack.add(cells[0] if self._dir == 1 else BidirectionalCell(*cells))
+                stack.add(cells[0] if self._dir == 1 else rnn_cell.BidirectionalCell(*cells))
                 if self._dropout > 0 and layer != self._num_layers - 1:
-                    stack.add(DropoutCell(self._dropout))
+                    stack.add(rnn_cell.DropoutCell(self._dropout))
                 features = self._hidden_size * self._dir
         return stack
 
@@ -316,8 +309,8 @@ class RNN(_RNNLayer):
             projection_size=None, dtype=dtype, **kwargs,
         )  # fmt: skip
 
-    def _cell(self, **options: Any) -> RNNCell:
-        return RNNCell(self._hidden_size, activation=self._mode[4:], **options)
+    def _cell(self, **options: Any) -> rnn_cell.RNNCell:
+        return rnn_cell.RNNCell(self._hidden_size, activation=self._mode[4:], **options)
 
 
 class LSTM(_RNNLayer):
@@ -376,8 +369,8 @@ class LSTM(_RNNLayer):
     def _state_sizes(self) -> Sequence[int]:
         return self._projection_size or self._hidden_size, self._hidden_size
 
-    def _cell(self, **options: Any) -> LSTMCell:
-        return LSTMCell(self._hidden_size, **options)
+    def _cell(self, **options: Any) -> rnn_cell.LSTMCell:
+        return rnn_cell.LSTMCell(self._hidden_size, **options)
 
 
 class GRU(_RNNLayer):
@@ -408,5 +401,5 @@ class GRU(_RNNLayer):
             projection_size=None, dtype=dtype, **kwargs,
         )  # fmt: skip
 
-    def _cell(self, **options: Any) -> GRUCell:
-        return GRUCell(self._hidden_size, **options)
+    def _cell(self, **options: Any) -> rnn_cell.GRUCell:
+        return rnn_cell.GRUCell(self._hidden_size, **options)

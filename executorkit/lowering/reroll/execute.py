@@ -177,14 +177,9 @@ class _PlanExecution:
             final, ys = lax.scan(self.wrap_body(body), init, xs, loop.length, reverse=reverse)
         else:
             final, ys = scan_with_vjp(
-                tracer.scan_body,
-                constants,
-                init,
-                xs,
-                length=loop.length,
-                reverse=reverse,
+                tracer.scan_body, constants, init, xs, length=loop.length, reverse=reverse,
                 weights=tracer.weights,
-            )
+            )  # fmt: skip
         for (p, result), array in zip(tracer.outputs, ys, strict=True):
             self._put_rows(in_scan_order(loop.packs[p]), result, array)
         for p, k in loop.final_only:

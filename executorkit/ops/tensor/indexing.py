@@ -263,7 +263,7 @@ def embedding(
     input_dim: Count,
     output_dim: Count,
     dtype: EntryType = "float32",
-    sparse_grad: Tuning[bool] = False,
+    sparse_grad: bool = False,
     deterministic: Tuning[bool] = False,
 ):
     """Looks up rows of weight by data.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .... import ndarray as nd
+from ...._support.described_arguments import DescribesArguments
 from ...._support.vocabulary import Vocabulary
 from ....base import data_dir
 from ....errors import ArgumentValueError, FileFormatError, UnknownNameError
@@ -32,7 +33,7 @@ _FILES = {
 }
 
 
-class _WikiText(dataset._DownloadedDataset):
+class _WikiText(DescribesArguments, dataset._DownloadedDataset):
     """Sequences of a corpus: ``seq_len`` indices of tokens, and the indices of the tokens that
     follow them, both int32.
 

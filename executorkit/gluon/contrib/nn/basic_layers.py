@@ -117,19 +117,12 @@ class SyncBatchNorm(BatchNorm):
         **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
-            axis=1,
-            momentum=momentum,
-            epsilon=epsilon,
-            center=center,
-            scale=scale,
-            use_global_stats=use_global_stats,
-            beta_initializer=beta_initializer,
-            gamma_initializer=gamma_initializer,
-            running_mean_initializer=running_mean_initializer,
-            running_variance_initializer=running_variance_initializer,
-            in_channels=in_channels,
+            axis=1, momentum=momentum, epsilon=epsilon, center=center, scale=scale,
+            use_global_stats=use_global_stats, beta_initializer=beta_initializer,
+            gamma_initializer=gamma_initializer, running_mean_initializer=running_mean_initializer,
+            running_variance_initializer=running_variance_initializer, in_channels=in_channels,
             **kwargs,
-        )
+        )  # fmt: skip
         if num_devices is None:
             text = "SyncBatchNorm: set num_devices unless all GPUs are used"
             warnings.warn(text, UserWarning, stacklevel=2)

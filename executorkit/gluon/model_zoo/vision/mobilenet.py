@@ -112,7 +112,8 @@ def get_mobilenet(
     root: str = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """Returns a :class:`MobileNet`; ``pretrained`` reads parameters from ``root`` to ``ctx``."""
+    """Returns a :class:`MobileNet` with ``multiplier`` of its channels; ``pretrained`` reads
+    parameters from ``root`` to ``ctx``."""
     name = f"mobilenet{_suffix(multiplier)}"
     return with_parameters(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
@@ -124,7 +125,8 @@ def get_mobilenet_v2(
     root: str = ROOT,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """Returns a new :class:`MobileNetV2`; see :func:`get_mobilenet`."""
+    """Returns a :class:`MobileNetV2` with ``multiplier`` of its channels; ``pretrained`` reads
+    parameters from ``root`` to ``ctx``."""
     name = f"mobilenetv2_{_suffix(multiplier)}"
     return with_parameters(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Unpack
 
+from ...._support.described_arguments import DescribesArguments
 from ....errors import ArgumentValueError
 from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
@@ -25,10 +26,18 @@ def _conv3x3(channels: int, stride: int, in_channels: int) -> Conv2D:
     return _convolution(channels, 3, stride, in_channels)
 
 
-class _Residual(HybridBlock):
-    """Base of residual blocks with ``channels`` outputs. One of the convolutions has the stride;
-    ``downsample`` convolves the input before the sum, because its shape differs from the output's.
-    ``in_channels`` 0 is taken from the first input."""
+class _Residual(DescribesArguments, HybridBlock):
+    """Base of residual blocks.
+
+    channels
+        The number of output channels.
+    stride
+        The stride of one of the convolutions.
+    downsample
+        Whether the input is convolved before the sum, because its shape is not the output's.
+    in_channels
+        The number of input channels. 0: taken from the first input.
+    """
 
     _bottleneck: ClassVar[bool]
 
@@ -105,20 +114,21 @@ class _ResidualV2(_Residual):
 
 
 class BasicBlockV1(_ResidualV1):
-    """Two 3 x 3 convolutions, each followed by batch norm."""
+    """Two 3 x 3 convolutions, each followed by batch norm. The base class describes the
+    arguments."""
 
     _bottleneck = False
 
 
 class BottleneckV1(_ResidualV1):
     """1 x 1, 3 x 3 and 1 x 1 convolutions, each followed by batch norm; the inner ones have a
-    fourth of the channels."""
+    fourth of the channels. The base class describes the arguments."""
 
     _bottleneck = True
 
 
 class BasicBlockV2(_ResidualV2):
-    """Two 3 x 3 convolutions, each after batch norm."""
+    """Two 3 x 3 convolutions, each after batch norm. The base class describes the arguments."""
 
     _bottleneck = False
 
@@ -130,7 +140,7 @@ class BottleneckV2(_ResidualV2):
     _bottleneck = True
 
 
-class _ResNet(FeatureNetwork):
+class _ResNet(DescribesArguments, FeatureNetwork):
     """Stages of residual blocks.
 
     block
@@ -140,6 +150,8 @@ class _ResNet(FeatureNetwork):
     channels
         The number of channels of the first convolution and of each stage. Raises AssertionError
         (ArgumentValueError) unless it is one longer than ``layers``.
+    classes
+        The number of outputs.
     thumbnail
         Whether images are small: the first convolution is 3 x 3, and no pixels are skipped.
     """
@@ -183,11 +195,13 @@ def _stage(block: Any, count: int, before: int, channels: int, stride: int) -> I
 
 
 class ResNetV1(_ResNet):
-    """A residual network, version 1, for images (N, 3, 224, 224)."""
+    """A residual network, version 1, for images (N, 3, 224, 224). The base class describes the
+    arguments."""
 
 
 class ResNetV2(_ResNet):
-    """A residual network, version 2, for images (N, 3, 224, 224), which it normalizes first."""
+    """A residual network, version 2, for images (N, 3, 224, 224), which it normalizes first.
+    The base class describes the arguments."""
 
     def _before(self) -> Iterable[HybridBlock]:
         yield BatchNorm(scale=False, center=False)
