@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import executorkit as mx
@@ -196,3 +197,29 @@ def test_recorded_dense_layers_are_what_their_parts_say() -> None:
     hook.detach()
     layer.act = Negated("relu")
     assert outcome(layer) == [[[-1.0]], [[-1.0, 2.0]]]
+
+
+@pytest.mark.parametrize("operator", ["pick", "CTCLoss"])
+def test_operators_with_own_derivatives_in_hybridized_loops(operator: str) -> None:
+    """A derivative that reads indices of the loop's body has the gradient of the plain loop."""
+
+    class Total(gluon.HybridBlock):
+        def hybrid_forward(self, F, scores, classes):
+            def body(data, total):
+                result = F.pick(*data)
+                if operator == "CTCLoss":
+                    result = F.CTCLoss(F.stack(*[data[0]] * 3), F.expand_dims(data[1], 1))
+                return [], total * 0.5 + result
+
+            return F.contrib.foreach(body, [scores, classes], F.zeros((2,)))[1]
+
+    total, gradients = Total(), []
+    for _ in range(2):
+        scores = mx.nd.arange(24).reshape((3, 2, 4)).sin()
+        scores.attach_grad()
+        with autograd.record():
+            loss = total(scores, mx.nd.array([[1, 2], [3, 1], [2, 2]]))
+        loss.backward()
+        gradients.append(scores.grad.asnumpy())
+        total.hybridize()
+    np.testing.assert_allclose(*gradients, rtol=1e-5, atol=1e-6)

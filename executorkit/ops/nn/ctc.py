@@ -168,20 +168,20 @@ def ctc_loss(
     else:
         until = jnp.full((batch,), steps, jnp.int32)
 
-    def solve(data: Array) -> tuple[Array, Array]:
-        return _gradient(jax.nn.log_softmax(data, axis=2), label, length, until, blank)
+    def solve(data: Array, *counts: Array) -> tuple[Array, Array]:
+        return _gradient(jax.nn.log_softmax(data, axis=2), *counts, blank)
 
-    def fwd(data: Array):
-        out = solve(data)
+    def fwd(*inputs: Array):
+        out = solve(*inputs)
         return out, out[1]
 
-    def bwd(gradient: Array, heads: tuple[Array, Array]) -> tuple[Array]:
-        return (gradient * heads[0][:, None],)
+    def bwd(gradient: Array, heads: tuple[Array, Array]) -> tuple[Array, None, None, None]:
+        return gradient * heads[0][:, None], None, None, None
 
-    def tangent(gradient: Array, tangents: tuple[Array]) -> tuple[Array, None]:
+    def tangent(gradient: Array, tangents: tuple[Array, ...]) -> tuple[Array, None]:
         return jnp.sum(gradient * tangents[0], (0, 2)), None
 
-    return with_vjp(solve, fwd, bwd, tangent)(data)
+    return with_vjp(solve, fwd, bwd, tangent)(data, label, length, until)
 
 
 def _infer_warp_ctc_shape(s: ShapeFacts, p: Params) -> None:

@@ -186,9 +186,13 @@ def pick(
         chosen = lax.expand_dims(chosen, (at,))
     others = tuple([a for a in range(data.ndim) if a != at])
     numbers = lax.GatherDimensionNumbers((), (at,), (at,), others, others)
-    start, sizes = lax.expand_dims(chosen, (data.ndim,)), (1,) * data.ndim
+    sizes = (1,) * data.ndim
 
-    def tangent(t: Array, *_: Array) -> Array:
+    def entries(x: Array, chosen: Array) -> Array:
+        start = lax.expand_dims(chosen, (x.ndim,))
+        return lax.gather(x, start, numbers, sizes, mode="promise_in_bounds")
+
+    def tangent(t: Array, out: Array, x: Array, chosen: Array) -> Array:
         # Its transpose is one loop, where the gather's scatters into zeros.
         rows = lax.broadcast_in_dim(chosen, t.shape, range(t.ndim))
         at_chosen = lax.eq(lax.broadcasted_iota(chosen.dtype, t.shape, at), rows)
@@ -197,9 +201,7 @@ def pick(
             return part.sum(at, keepdims=True, dtype=t.dtype)
         return lax.expand_dims(lax.reduce_sum(part, (at,)), (at,))
 
-    out = with_jvp(
-        lambda x: lax.gather(x, start, numbers, sizes, mode="promise_in_bounds"), tangent
-    )(data)
+    out = with_jvp(entries, tangent, None)(data, chosen)
     return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
 
 
