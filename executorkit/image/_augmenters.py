@@ -14,7 +14,7 @@ from ..ndarray import NDArray
 from ..ops.vision.image_color import LUMA
 from . import _image_functions as images
 from ._image_operators import imresize
-from .host_images import Image, check_colours, host_view, to_ndarray, update_in_place
+from .host_images import Image, check_colours, host_view, like, update_in_place
 
 
 class Described:
@@ -136,7 +136,7 @@ class HorizontalFlipAug(Augmenter):
 def flip_columns(image: Any) -> Any:
     if not isinstance(image, NDArray):
         return nd.flip(image, axis=1)  # which refuses it
-    return to_ndarray(host_view(image)[:, ::-1].copy(), image.context)
+    return like(image, host_view(image)[:, ::-1].copy())
 
 
 class CastAug(Augmenter):
@@ -148,7 +148,7 @@ class CastAug(Augmenter):
 
     def __call__(self, src: Image) -> Image:
         if isinstance(src, NDArray) and src.dtype is np.uint8 and self.typ == "float32":
-            return to_ndarray(host_view(src).astype(np.float32), src.context)
+            return like(src, host_view(src).astype(np.float32))
         return src.astype(self.typ)
 
 
@@ -215,7 +215,7 @@ class HueJitterAug(Augmenter):
         cosine, sine = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
         matrix = (self.ityiq @ turn @ self.tyiq).T
-        return to_ndarray(host_view(src) @ matrix.astype(np.float32), src.context)
+        return like(src, host_view(src) @ matrix.astype(np.float32))
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -268,5 +268,5 @@ class RandomGrayAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         if random.random() < self.p:
             check_colours(type(self).__name__, src)
-            return to_ndarray(host_view(src) @ host_view(self.mat), src.context)
+            return like(src, host_view(src) @ host_view(self.mat))
         return src

@@ -11,7 +11,7 @@ from ..errors import ArgumentValueError, ShapeError
 from ..ndarray import NDArray
 from ..opencv import INTERPOLATIONS, choose_interpolation, with_shorter_edge
 from ._image_operators import imresize
-from .host_images import Image, host_view, to_ndarray, update_in_place
+from .host_images import Image, host_view, like, update_in_place
 
 #: Position and size of a crop: (x, y, width, height).
 Rectangle = tuple[int, int, int, int]
@@ -64,7 +64,7 @@ def fixed_crop(
     if not part.size:
         pixels = f"columns {x0} to {x0 + w} and rows {y0} to {y0 + h}"
         raise ShapeError("fixed_crop", f"{pixels} of an image of shape {image.shape} hold no pixel")
-    out = to_ndarray(part.copy(), src.context) if isinstance(src, NDArray) else part
+    out = like(src, part.copy()) if isinstance(src, NDArray) else part
     if size is None or (w, h) == size:
         return out
     return imresize(out, *size, interp=get_interp_method(interp, (h, w, size[1], size[0])))

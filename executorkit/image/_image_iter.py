@@ -11,6 +11,7 @@ from ..context import current_context
 from ..errors import DataArgumentError, FileFormatError, ShapeError
 from ..io import DataBatch, DataIter
 from ..ndarray import NDArray
+from ..ndarray.array_classes import new_class
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from ._augmenter_list import CreateAugmenter
 from ._image_operators import imdecode
@@ -234,7 +235,8 @@ class ImageIter(DataIter):
 
     def postprocess_data(self, datum: object) -> NDArray:
         """Returns the image with its channels first, as it is put into the batch."""
-        return to_ndarray(host_values(datum).transpose(2, 0, 1).copy(), current_context())
+        image = host_values(datum).transpose(2, 0, 1).copy()
+        return to_ndarray(image, current_context(), new_class())
 
     # Batches
 
@@ -256,8 +258,8 @@ class ImageIter(DataIter):
                 self._allow_read = False
             else:
                 self._rolled_over = None
-        context = current_context()
-        return DataBatch([to_ndarray(images, context)], [to_ndarray(labels, context)], pad=pad)
+        place = current_context(), new_class()
+        return DataBatch([to_ndarray(images, *place)], [to_ndarray(labels, *place)], pad=pad)
 
     def _empty_batch(self) -> tuple[np.ndarray, np.ndarray]:
         images = np.zeros((self.batch_size, *self.data_shape), np.float32)

@@ -17,9 +17,10 @@ from ..errors import (
     UnknownArgumentError,
 )
 from ..ndarray import NDArray, array
+from ..ndarray.array_classes import new_class
 from ..opencv import decode_image, resize_image
 from ..ops.schema.attrs import Floats, make_attr, to_text
-from .host_images import host_view, to_ndarray
+from .host_images import host_view, like, to_ndarray
 
 #: A whole number, or its text.
 Whole = int | str
@@ -63,7 +64,7 @@ def _refuse_unknown(operator: str, surplus: dict[str, object]) -> None:
 
 def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: str) -> NDArray:
     if out is None:
-        return to_ndarray(result, source.context)
+        return like(source, result)
     if out.shape != result.shape or np.dtype(out.dtype) != result.dtype:
         error = ShapeError if out.shape != result.shape else DTypeError
         problem = f"'out' is {np.dtype(out.dtype).name} of shape {out.shape}"
@@ -83,7 +84,7 @@ def decode(
 ) -> NDArray:
     _refuse_unknown(operator, surplus)
     options = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
-    image = to_ndarray(decode_image(data, *options), cpu())
+    image = to_ndarray(decode_image(data, *options), cpu(), new_class())
     if out is None:
         return image
     out.show(image)  # whatever its shape and dtype were, as in MXNet

@@ -3,7 +3,7 @@ a program for each shape; the host compiles nothing."""
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from ..ndarray import NDArray
 
 #: An image (height, width, channels).
 Image = NDArray | np.ndarray
+
+A = TypeVar("A", bound=NDArray)
 
 #: In-place operators by the NumPy function that computes them.
 _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
@@ -29,14 +31,19 @@ def host_view(image: NDArray) -> np.ndarray:
     return image.host
 
 
-def to_ndarray(values: np.ndarray, context: Context) -> NDArray:
-    """Returns an NDArray of a NumPy array that is never written to again."""
-    return on_host(NDArray, np.ascontiguousarray(values), context)
+def to_ndarray(values: np.ndarray, context: Context, cls: Any = NDArray) -> Any:
+    """Returns an array of ``cls`` of a NumPy array that is never written to again."""
+    return on_host(cls, np.ascontiguousarray(values), context)
 
 
-def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> NDArray:
-    """Returns a new NDArray: ``function`` of the image's elements."""
-    return to_ndarray(function(host_view(image)), image.context)
+def like(image: A, values: np.ndarray) -> A:
+    """Returns such an array of the image's class, in its context."""
+    return to_ndarray(values, image.context, type(image))
+
+
+def computed(function: Callable[[np.ndarray], np.ndarray], image: A) -> A:
+    """Returns a new array of the image's class: ``function`` of its elements."""
+    return like(image, function(host_view(image)))
 
 
 def update_in_place(image: object, function: Callable[..., Any], other: object) -> Any:

@@ -24,7 +24,12 @@ from multiprocessing.pool import (
 )
 from typing import Any, NoReturn, Protocol
 
-from ..._support.shape_semantics import numpy_shapes, set_numpy_shapes
+from ..._support.shape_semantics import (
+    numpy_arrays,
+    numpy_shapes,
+    set_numpy_arrays,
+    set_numpy_shapes,
+)
 from ...context import current_context
 from ...errors import MXNetError, explain
 from ._forking import ForkedArrays, can_fork, ready_to_fork
@@ -84,10 +89,11 @@ def timed_out(timeout: float, hint: str) -> multiprocessing.TimeoutError:
 
 class ThreadWorkers:
     def __init__(self, work: Work, count: int) -> None:
-        shapes, context = numpy_shapes(), current_context()
+        shapes, arrays, context = numpy_shapes(), numpy_arrays(), current_context()
 
         def begin() -> None:
             set_numpy_shapes(shapes)
+            set_numpy_arrays(arrays)
             context.__enter__()
 
         self._work = work

@@ -4,7 +4,7 @@ The recursions run over time, in the logarithm; every step works on all samples 
 the extended label (a blank before, between and behind the labels) at once.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -168,8 +168,9 @@ def ctc_loss(
     else:
         until = jnp.full((batch,), steps, jnp.int32)
 
-    def solve(data: Array, *counts: Array) -> tuple[Array, Array]:
-        return _gradient(jax.nn.log_softmax(data, axis=2), *counts, blank)
+    def solve(data: Array, *counts: Any) -> tuple[Array, Array]:
+        label, length, until = counts
+        return _gradient(jax.nn.log_softmax(data, axis=2), label, length, until, blank)
 
     def fwd(*inputs: Array):
         out = solve(*inputs)
