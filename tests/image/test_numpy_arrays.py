@@ -52,4 +52,5 @@ def test_batches_of_images(tmp_path: Any) -> None:
 def test_threads_of_a_loader() -> None:
     data = SimpleDataset([0, 1]).transform(lambda _: picture().astype("float32").mean())
     (batch,) = DataLoader(data, 2, num_workers=1, thread_pool=True)
-    assert type(batch) is mx.np.ndarray and batch.shape == (2,)
+    assert type(batch) is mx.np.ndarray
+    assert batch.shape == (2,)
