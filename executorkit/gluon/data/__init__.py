@@ -1,7 +1,7 @@
 """``mx.gluon.data``: datasets, samplers and the loader of batches."""
 
 from . import dataloader as dataloader, dataset as dataset, sampler as sampler, vision as vision
-from ._dataloader import DataLoader as DataLoader
+from .dataloader import DataLoader as DataLoader
 from .dataset import (
     ArrayDataset as ArrayDataset,
     Dataset as Dataset,
