@@ -142,7 +142,7 @@ def decode_record(file: RecordFile, begin: int) -> StoredRecord | None:
             raise _broken(file, begin, "a record whose last part is missing", because)
         kind, content, end = part
         if kind not in (MIDDLE, LAST):
-            raise _broken(file, offset, f"the begin of a record in the one from offset {begin} on")
+            raise _broken(file, offset, f"the start of a record in the one from offset {begin} on")
         contents.append(content)
     return StoredRecord(MAGIC.join(contents), end)
 

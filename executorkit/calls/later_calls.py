@@ -1,6 +1,6 @@
 """Calls on values that were recorded and are not computed yet: such a call waits, too.
 
-``loss.mean()`` behind the block of ``record()`` would make forward run by itself, without backward
+``loss.mean()`` after the block of ``record()`` would make forward run by itself, without backward
 and update in one program. So it is computed when it is read, from the loss that this program
 returns. It keeps copies of its inputs, so that later writes do not matter. Few calls wait at a
 time, of small inputs; a call that no longer waits for a recording is computed before another call

@@ -53,7 +53,7 @@ class ImageIter(DataIter):
     dtype
         'int32', 'float32', 'int64' or 'float64', of the labels in a list. Batches are float32.
     last_batch_handle
-        'pad' fills the last batch from the begin of the data, 'discard' drops it, 'roll_over' moves
+        'pad' fills the last batch from the start of the data, 'discard' drops it, 'roll_over' moves
         its images to the next pass.
 
     A subclass may override ``next_sample``, ``read_image``, ``imdecode``, ``check_valid_image``,

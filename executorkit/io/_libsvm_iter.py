@@ -37,7 +37,7 @@ class LibSVMIter(RowIter):
     data_libsvm, data_shape
         the file, or a folder of files, and the length of a row, (columns,).
     label_libsvm, label_shape
-        such a file whose rows are the labels, and their length. Without it, the labels at the begin
+        such a file whose rows are the labels, and their length. Without it, the labels at the start
         of the lines, in batches of shape (batch_size,).
     num_parts, part_index
         reads the lines of one of several parts of the file, about equally long in bytes.

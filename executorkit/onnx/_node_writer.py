@@ -44,7 +44,7 @@ class NodeWriter:
     inputs, outputs
         its values, in its own order; hidden outputs last.
     origins
-        ``origins(k)`` tells the free dimensions behind the lengths of output k.
+        ``origins(k)`` tells the free dimensions that the lengths of output k come from.
     sources
         the inputs of the whole graph, by name.
     """

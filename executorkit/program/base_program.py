@@ -59,7 +59,7 @@ class BaseProgram(Viewed, ABC):
     ``key`` is None for graphs without random operators. ``heads`` are head gradients, None for an
     output that needs none. ``accumulated`` has for each gradient None or the array that it is added
     to; it is left out where there is none. Functions that add are another compilation of the same
-    program: an addition behind it takes 10 us, and for 16 million numbers 34 ms in place of 2.
+    program: an addition after it takes 10 us, and for 16 million numbers 34 ms in place of 2.
     ``residuals.completed(args, aux, results)``, with the other results of ``forward``, are the
     residuals that ``backward`` takes.
 

@@ -1,7 +1,7 @@
 """Connectionist temporal classification (Graves et al., 2006).
 
 The recursions run over time, in the logarithm; every step works on all samples and all positions of
-the extended label (a blank before, between and behind the labels) at once.
+the extended label (a blank before, between and after the labels) at once.
 """
 
 from typing import Any, Literal

@@ -45,7 +45,7 @@ class UpdateRule:
     states: tuple[str, ...] = ()
     #: Attributes of the form for one weight, as :func:`with_signature` takes them.
     attrs: Attrs = field(default_factory=dict)
-    #: Arrays that come once, behind all weights; ``step`` finds them in ``p``.
+    #: Arrays that come once, after all weights; ``step`` finds them in ``p``.
     trailing: tuple[str, ...] = ()
 
     def names(self, mixed: bool) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def register_many(
         words=update.words,
         count=count,
         names=", ".join(names),
-        trailing=f"; behind them {' and '.join(trailing_arrays)}" if trailing_arrays else "",
+        trailing=f"; after them {' and '.join(trailing_arrays)}" if trailing_arrays else "",
         changes=f"{', '.join(mutated)} change in place" if mutated else "nothing else changes",
         mixed=_MIXED if mixed else "",
         plural="".join(f"{n} holds {singular} of each weight. " for n, singular in plural.items()),

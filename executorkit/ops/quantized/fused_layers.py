@@ -1,4 +1,4 @@
-"""Convolutions and affine maps that MXNet's optimiser for x86 fused with the operators behind them.
+"""Convolutions and affine maps that MXNet's optimiser for x86 fused with the operators after them.
 
 Files of quantised networks hold such nodes, each with a subgraph. The inputs are the subgraph's,
 then, where the node is quantised, the two ends of the range of each 8-bit input. Batch
@@ -178,7 +178,7 @@ def _is_dense(p: Params) -> bool:
 
 
 def is_nonnegative(p: Params) -> bool:
-    """Returns whether a subgraph's result is stored as uint8. MXNet takes a leaky unit behind an
+    """Returns whether a subgraph's result is stored as uint8. MXNet takes a leaky unit after an
     affine map for one that gives nothing below 0."""
     (body,) = p.bodies
     op, last = body.last
@@ -216,7 +216,7 @@ def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
     low, high = (int8.range_end(x or 0.0) for x in (p.min_calib_range, p.max_calib_range))
     dtype = "uint8" if is_nonnegative(p) else "int8"
     scale = int8.scale_of(dtype, low, high)
-    # Behind an affine map, activations see real numbers, behind a convolution steps of the output.
+    # After an affine map, activations see real numbers, after a convolution steps of the output.
     in_real = p.enable_float_output or (calibrated and _is_dense(p) and activated)
     interpreter = QuantizedInterpreter(
         unit=1.0 if in_real else scale if calibrated else None,
@@ -321,7 +321,7 @@ def sg_mkldnn_fully_connected(
     channel_wise_quantize: bool = False,
     bodies: Bodies,
 ):
-    """Computes an affine map with element-wise operators behind it, as the node's subgraph says.
+    """Computes an affine map with element-wise operators after it, as the node's subgraph says.
 
     The arrays are the subgraph's inputs in their order - data (N, K), weight, perhaps bias - and
     after them, with ``quantized``, the two ends, (1,) each, of the range of each int8 or uint8

@@ -1,7 +1,7 @@
 """Channels last: how operators run on data whose channels have moved from axis 1 to the end.
 
 CPUs convolve, normalise and add up channels-last data in about two thirds of the time. So lowering
-keeps a convolution's data that way, as long as the operators behind it have a rule (``register(...,
+keeps a convolution's data that way, as long as the operators after it have a rule (``register(...,
 layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph, and returns a
 :class:`LayoutRewrite`, or None to run the operator channels first.
 """

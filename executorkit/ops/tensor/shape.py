@@ -140,7 +140,7 @@ def reshape(
 
     The entries of ``shape`` are read from left to right, each using axes of data: a positive number
     is the size of an axis; 0 keeps an axis; -1 (once) is deduced from the number of elements
-    (behind a -2 or a -4 MXNet counts wrongly and deduces another axis, as we do); -2 keeps all
+    (after a -2 or a -4 MXNet counts wrongly and deduces another axis, as we do); -2 keeps all
     remaining axes; -3 joins two axes; -4 splits one into the two sizes that follow, one of which
     may be -1. With ``reverse`` shape and data are read from right to left (so that the sizes come
     before their -4).

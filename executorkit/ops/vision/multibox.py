@@ -206,7 +206,7 @@ def multibox_detection(
     box): first every anchor whose best foreground class reaches ``threshold``, best score first,
     with classes counted from 0; then rows of -1. Of these, boxes that a better one of their class
     (any, with ``force_suppress``) overlaps by ``nms_threshold`` or more keep their row, but their
-    class becomes -1; so do all behind the ``nms_topk`` best, whose rows stay in anchor order.
+    class becomes -1; so do all after the ``nms_topk`` best, whose rows stay in anchor order.
     ``clip`` cuts boxes at 0 and 1. An ``nms_threshold`` outside (0, 1] skips suppression and
     sorting. ``background_id`` has no effect, as in MXNet. Gradients are zero. float32.
     """

@@ -1,4 +1,4 @@
-"""Events of which handlers are told, begin and end of a training, an epoch and a batch, and
+"""Events of which handlers are told, start and end of a training, an epoch and a batch, and
 handlers: of the end, metrics, validation, the update, logs, checkpoints."""
 
 import math
@@ -28,7 +28,7 @@ class EventHandler:
 
 
 class TrainBegin(EventHandler):
-    """Event at the begin of a training."""
+    """Event at the start of a training."""
 
     def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs before anything is computed."""
@@ -42,7 +42,7 @@ class TrainEnd(EventHandler):
 
 
 class EpochBegin(EventHandler):
-    """Event at the begin of an epoch or an evaluation."""
+    """Event at the start of an epoch or an evaluation."""
 
     def epoch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs before the first batch."""
@@ -57,7 +57,7 @@ class EpochEnd(EventHandler):
 
 
 class BatchBegin(EventHandler):
-    """Event at the begin of a batch."""
+    """Event at the start of a batch."""
 
     def batch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs with the batch (``batch=``)."""
@@ -181,7 +181,7 @@ class GradientUpdateHandler(BatchEnd):
 
 
 class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
-    """Logs the begin and end of a training, epochs, and batches if asked for.
+    """Logs the start and end of a training, epochs, and batches if asked for.
 
     log_interval
         'epoch', or the number of batches between lines. Raises ValueError (ArgumentValueError) for
