@@ -12,7 +12,7 @@ from ..schema.inference import dtype_of_first_input, normal_axes, normal_axis, o
 from ..schema.operator_registry import NUMPY_OPS, named
 from ..tensor.binary_arithmetic import convert, is_floating
 from ..tensor.ordering import argmax as first_maximum, argmin as first_minimum
-from ..tensor.reduce import REDUCTIONS, sum_of_squares
+from ..tensor.reduce import REDUCTIONS, root_of_squares
 from .promotion import (
     attribute_or,
     averaged_type,
@@ -239,14 +239,14 @@ def norm(
     """Computes a norm of vectors or matrices in data, of any shape, over ``axis``, as
     ``numpy.linalg.norm``. ``flag``: -2 is the root of the sum of squares of all, 1 a vector norm
     ``ord``, 2 a matrix norm, 0 Frobenius's, 3 the nuclear one."""
-    wide = data if is_floating(data) else data.astype("float32")
+    wide = data.astype(jnp.promote_types(data.dtype, "float32"))
     axes: Any = _axes(axis, data.ndim)
     if flag == 3:
         result = jnp.linalg.norm(wide, "nuc", axes, keepdims)
         return convert(result, data.dtype.name)
     if flag in (-2, 0) or (len(axes) == 1 and ord == 2):
-        root = _without(_root(sum_of_squares(data, axes)), axes, keepdims)
-        return convert(root.astype(wide.dtype), data.dtype.name)
+        root = root_of_squares(wide, axes, _root)
+        return convert(_without(root, axes, keepdims), data.dtype.name)
     result = jnp.linalg.norm(wide, ord, axes if len(axes) > 1 else axes[0], keepdims)
     return convert(result, data.dtype.name)
 

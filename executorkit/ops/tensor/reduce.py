@@ -175,10 +175,18 @@ for _name, (_aliases, _fn, _equation, _remark) in REDUCTIONS.items():
     register(_name, *_aliases, output_shapes=_output_shapes)(_operator)
 
 
-def sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
-    """Sums squares in float64, in which squares of float32 neither overflow nor vanish."""
-    wide = widest(x)
-    return _sum(wide * wide, axes)
+def root_of_squares(
+    x: Array, axes: tuple[int, ...], root: Callable[[Array], Array] = lax.sqrt
+) -> Array:
+    """Returns the root of the sum of squares, in float64 where squares overflow or vanish."""
+
+    def in_float64() -> Array:
+        wide = widest(x)
+        return root(_sum(wide * wide, axes)).astype(x.dtype)
+
+    total = _sum(x * x, axes)
+    is_usual = jnp.all(lax.clamp(total.dtype.type(1e-30), total, total.dtype.type(1e38)) == total)
+    return lax.cond(is_usual, lambda: root(total), in_float64)
 
 
 @register("norm", infer_type=dtype_or_same("out_dtype"))
@@ -195,8 +203,8 @@ def norm(
 
     data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
     axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers and float16 are
-    computed in float32, integers truncated, where MXNet computes in integers throughout; squares
-    are summed in float64. Gradients are sign(x) and x / out, the latter NaN where the norm is 0.
+    computed in float32, integers truncated, where MXNet computes in integers throughout. Gradients
+    are sign(x) and x / out, the latter NaN where the norm is 0.
     """
     axes = reduced_axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
@@ -207,10 +215,7 @@ def norm(
     if ord == 1:
         run = _with_tangent(lambda y, a: _sum(jnp.abs(y), a), lambda t, out, y: t * jnp.sign(y))
     else:
-        run = _with_tangent(
-            lambda y, a: jnp.sqrt(sum_of_squares(y, a)).astype(y.dtype),
-            lambda t, out, y: t * (y / out),
-        )
+        run = _with_tangent(root_of_squares, lambda t, out, y: t * (y / out))
     return _restore_axes(convert(run(x, axes), dtype), axes, keepdims)
 
 
