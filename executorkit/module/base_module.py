@@ -186,17 +186,12 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         if self.binded and not force_rebind:
             self.logger.warning("bind: the module is bound already; nothing is done")
             return
-        self._bind(
-            BindSpec(
-                data_shapes=data_shapes,
-                label_shapes=label_shapes,
-                for_training=for_training,
-                inputs_need_grad=inputs_need_grad,
-                force_rebind=force_rebind,
-                shared_module=shared_module,
-                grad_req=grad_req,
-            )
-        )
+        spec = BindSpec(
+            data_shapes=data_shapes, label_shapes=label_shapes, for_training=for_training,
+            inputs_need_grad=inputs_need_grad, force_rebind=force_rebind,
+            shared_module=shared_module, grad_req=grad_req,
+        )  # fmt: skip
+        self._bind(spec)
 
     def _bind(self, spec: BindSpec) -> None:
         raise self._not_provided("bind")

@@ -83,17 +83,17 @@ class _Deformable(DescribesArguments, HybridBlock):
             "stride": per_axis(strides, 2),
             "dilate": per_axis(dilation, 2),
             "pad": per_axis(padding, 2),
+            **({} if adj is None else {"adj": adj}),
         }
-        adjust = {} if adj is None else {"adj": adj}
         self.offset_split_index = 2 * positions
         self._kwargs_offset = {
             **windows, "num_filter": offsets, "num_group": groups,
-            "no_bias": not offset_use_bias, "layout": layout, **adjust,
+            "no_bias": not offset_use_bias, "layout": layout,
         }  # fmt: skip
         self._kwargs_deformable_conv = {
             **windows, "num_filter": channels, "num_group": groups,
             "num_deformable_group": num_deformable_group,
-            "no_bias": not use_bias, "layout": layout, **adjust,
+            "no_bias": not use_bias, "layout": layout,
         }  # fmt: skip
         shape = weight_shape("Convolution", in_channels, self._kwargs_offset)
         parameters = {
