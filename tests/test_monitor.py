@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
+from typing import Any
 
 import numpy as np
 import pytest
@@ -189,3 +191,21 @@ def test_batches_of_other_sizes_are_observed(contexts):
         monitor.tic()
         module.forward(mx.io.DataBatch([mx.nd.ones((rows, 3))]))
         assert [float(text) for _, _, text in monitor.toc()] == contexts * [rows / contexts]
+
+
+def test_callbacks_may_cast_their_argument_to_a_handle_as_mxnets_do():
+    seen = {}
+
+    def note(name, handle):
+        array = mx.nd.NDArray(ctypes.cast(handle, mx.base.NDArrayHandle), writable=False)
+        seen[mx.base.py_str(name)] = array.copyto(mx.cpu()).asnumpy().tolist()
+
+    executor = mx.sym.relu(mx.sym.var("x"), name="r").bind(mx.cpu(), {"x": mx.nd.array([1, -1])})
+    executor.set_monitor_callback(note)
+    executor.forward()
+    assert seen == {"r_output": [1, 0]}
+    x: Any = mx.nd.ones(2)
+    mx.nd.NDArray(ctypes.cast(x, mx.base.NDArrayHandle))[0] = 3
+    assert x.asnumpy().tolist() == [3, 1]
+    with pytest.raises(TypeError, match="not constructed directly"):
+        mx.nd.NDArray(ctypes.c_void_p(3))

@@ -464,7 +464,7 @@ class Executor(BoundGraph[NDArray], Viewed):
 
         ``monitor_all`` adds the inputs, as ``fc_data``, and variables by their own name. While a
         callback is set, ``forward`` runs at once, as a program that returns every value. None
-        removes the callback. (MXNet passes a raw handle.)
+        removes the callback. (MXNet passes a raw handle; the array can be cast to one.)
         """
         if callback is not None and not callable(callback):
             problem = f"{type_phrase(callback)}, expected a function of a name and an NDArray"

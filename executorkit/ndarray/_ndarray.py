@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import operator
 import warnings
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakValueDictionary
 
 import jax
 import numpy as np
@@ -65,6 +67,10 @@ def _in_place(name: str) -> _Operator[_Array]:
     return lambda self, other: binary(name, self, other, self)
 
 
+#: Arrays that ctypes has cast to handles, by number.
+_CAST: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
 class NDArray(Viewed, Handle):
     """A mutable array of one element type in the memory of one device.
 
@@ -86,12 +92,23 @@ class NDArray(Viewed, Handle):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, handle: None = None, writable: bool = True) -> None:
+    def __init__(self, handle: ctypes.c_void_p | None = None, writable: bool = True) -> None:
         if handle is not None:
-            problem = "it is not constructed directly"
-            raise InputTypeError("NDArray", problem, hint="mx.nd.array(...)")
+            shown = _CAST.get(handle.value or 0) if isinstance(handle, ctypes.c_void_p) else None
+            if shown is None:
+                problem = "it is not constructed directly"
+                raise InputTypeError("NDArray", problem, hint="mx.nd.array(...)")
+            self.show(shown)
+            return
         # Without contents, for MXNet's pickles: __setstate__ follows.
         self.show(_unpickle(type(self), np.zeros(0, np.float32), cpu()))
+
+    # For ``NDArray(ctypes.cast(array, NDArrayHandle))``: so callbacks of MXNet's monitors make an
+    # array of their argument, there a raw handle.
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        _CAST[id(self)] = self
+        return ctypes.c_void_p(id(self))
 
     @staticmethod
     def _basic_indexing_slice_is_contiguous(slc_key: Sequence[slice], shape: Shape) -> bool:
