@@ -46,9 +46,9 @@ class Derivative:
     outputs: Specs
     #: The arguments whose gradients are computed.
     arguments: Specs
-    #: The generators of the leaves that are random keys, by their numbers: these are saved as
-    #: their bits, since NumPy, which interprets first calls, has no keys.
-    generators: dict[int, Any]
+    #: The leaves that are random keys: their bits are saved, since NumPy, which interprets first
+    #: calls, has no keys.
+    keys: set[int]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,11 +99,8 @@ class Residuals:
         leaves: Arrays = self.arrays
         if self.omission is not None:
             leaves = self.omission.compute(*leaves)
-        generators = self.derivative.generators
-        leaves = [
-            jax.random.wrap_key_data(x, impl=generators[i]) if i in generators else x
-            for i, x in enumerate(leaves)
-        ]
+        keys, wrap = self.derivative.keys, jax.random.wrap_key_data
+        leaves = [wrap(x) if i in keys else x for i, x in enumerate(leaves)]
         vjp = jax.tree.unflatten(self.derivative.structure, leaves)
         return vjp(cotangents(heads, self.derivative.outputs))
 
@@ -120,14 +117,9 @@ def cotangents(heads: Arrays, outputs: Arrays) -> Operands:
 def residuals_of(vjp: Any, outputs: Specs, arguments: Specs) -> Residuals:
     """Returns the residuals of a function from head gradients to gradients, while JAX traces."""
     leaves, structure = jax.tree.flatten(vjp)
-    generators = {
-        i: jax.random.key_impl(x)
-        for i, x in enumerate(leaves)
-        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-    }
-    for i in generators:
-        leaves[i] = jax.random.key_data(leaves[i])
-    return Residuals(tuple(leaves), Derivative(structure, outputs, arguments, generators))
+    keys = {i for i, x in enumerate(leaves) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key)}
+    arrays = tuple(jax.random.key_data(x) if i in keys else x for i, x in enumerate(leaves))
+    return Residuals(arrays, Derivative(structure, outputs, arguments, keys))
 
 
 def with_few_residuals(
