@@ -63,12 +63,12 @@ LINE_BUDGETS = {
     "executor": 3116, "executorkit": 3931, "export": 722, "gluon": 12323, "image": 2118,
     "initializer": 668, "inspection": 663, "io": 2951, "jaxpr_interpreter": 3310, "jaxprs": 674,
     "kvstore": 787, "lowering": 4501, "metric": 1325, "model": 1063, "module": 3117, "ndarray":
-    3204, "notebook": 299, "numpy": 2039, "numpy_extension": 127, "onnx": 4472, "ops": 18512,
+    3204, "notebook": 299, "numpy": 2039, "numpy_extension": 127, "onnx": 4472, "ops": 18510,
     "optimizer": 3347, "parallel": 3980, "processes": 979, "profiler": 878, "program": 6614,
     "rnn": 1250, "symbol": 2922, "test_utils": 1490, "training": 935, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 106_751
+TOTAL_LINES = 106_749
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

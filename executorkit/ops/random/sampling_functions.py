@@ -38,25 +38,23 @@ def draw_gamma(key: Array, shape: Shape, dtype: DTypeLike, alpha: Array, beta: A
 
 
 def _standard_gamma(key: Array, alpha: Array) -> Array:
-    shape, dtype = alpha.shape, alpha.dtype
     d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
     key, boost_key = jax.random.split(key)
 
     def propose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         key, waiting, drawn = state
         key, normal_key, uniform_key = jax.random.split(key, 3)
-        x = jax.random.normal(normal_key, shape, dtype)
+        x = jax.random.normal(normal_key, d.shape, d.dtype)
         t = x / (3 * jnp.sqrt(d))
         # d (1 - v + log v) with v = (1 + t)^3, without cancellation; NaN where v is negative.
         bound = x * x / 2 + d * (3 * jnp.log1p(t) - t * (3 + t * (3 + t)))
-        accepted = jnp.log(jax.random.uniform(uniform_key, shape, dtype)) < bound
+        accepted = jnp.log(jax.random.uniform(uniform_key, d.shape, d.dtype)) < bound
         drawn = jnp.where(waiting & accepted, d * (1 + t) ** 3, drawn)
         return key, waiting & ~accepted, drawn
 
-    waiting = (alpha > 0) & (alpha < jnp.inf)
-    start = key, waiting, jnp.where(alpha < 0, jnp.nan, alpha)
-    _, _, drawn = lax.while_loop(lambda state: state[1].any(), propose, start)
-    boost = jax.random.uniform(boost_key, shape, dtype) ** (1 / alpha)
+    start = key, (alpha > 0) & (alpha < jnp.inf), jnp.where(alpha < 0, jnp.nan, alpha)
+    drawn = lax.while_loop(lambda state: state[1].any(), propose, start)[2]
+    boost = jax.random.uniform(boost_key, d.shape, d.dtype) ** (1 / alpha)
     return jnp.where(alpha < 1, drawn * boost, drawn)
 
 
