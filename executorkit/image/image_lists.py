@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import DataArgumentError, FileAccessError, FileFormatError
+from ..errors import DataArgumentError, FileFormatError
 from ..ndarray import NDArray
 
 
@@ -24,8 +24,6 @@ def listed_in_file(path: str, dtype: str) -> dict[Any, tuple[NDArray, str]]:
             for number, line in enumerate(lines, 1):
                 key, *labels, name = line.strip().split("\t")
                 listed[int(key)] = _labels(labels, dtype, f"{path}, line {number}"), name
-    except OSError as error:
-        raise FileAccessError("path_imglist", f"{path!r}: {error.strerror}") from None
     except ValueError as error:
         if isinstance(error, DataArgumentError):
             raise

@@ -272,3 +272,9 @@ def test_frames_are_drawn(tmp_path):
     assert image.dtype == np.uint8
     assert image[8, 10:30].tolist() == [[0, 0, 255]] * 20  # blue first
     assert (image == 255).all(-1).any()  # the name
+
+
+def test_a_missing_list_raises_pythons_error():
+    """As MXNet, which reads lists in Python."""
+    with pytest.raises(FileNotFoundError, match="'/nowhere'"):
+        mx.image.ImageIter(1, (3, 4, 4), path_imglist="/nowhere", path_root=".")
