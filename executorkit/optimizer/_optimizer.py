@@ -396,19 +396,19 @@ class Optimizer(CheckedKeywords):
         for start in range(0, len(indices), together):
             group = indices[start : start + together]
             self._update_count(group)
-            self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
+            shared = self._begin_step(self.learning_rate, self.shared_state)
             counts = list(map(self._index_update_count.__getitem__, group))
             lrs, wds = self._counted_lrs(group), self._counted_wds(group)
-            columns = lrs, wds, counts
-            n = len(group)
+            columns, n = (lrs, wds, counts), len(group)
             equal = lrs.count(lrs[0]) == wds.count(wds[0]) == counts.count(counts[0]) == n
-            if equal and self.shared_state is None:
+            if equal and shared is None:
                 numbers, _ = self._hyperparams(lrs[0], wds[0], counts[0], None)
                 hyperparams += [numbers] * n
                 continue
             for lr, wd, count in zip(*columns, strict=True):
-                numbers, self.shared_state = self._hyperparams(lr, wd, count, self.shared_state)
+                numbers, shared = self._hyperparams(lr, wd, count, shared)
                 hyperparams.append(numbers)
+            self.shared_state = shared
         return hyperparams
 
     @property
