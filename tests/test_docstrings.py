@@ -86,6 +86,7 @@ INNER = (
     "executorkit.optimizer._rule.as_float32",
     "executorkit.optimizer._state_pickle",
     "executorkit.parallel",
+    "executorkit.program._host_contents",
     "executorkit.program._activity",
     "executorkit.program._background_tasks",
     "executorkit.program._code_cache",

@@ -12,9 +12,9 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..program import deferred_errors
+from ..program import MadeContents, deferred_errors, made
 from .protocol import PendingValue, Producer
-from .storage import MadeContents, Shape, Storage
+from .storage import Shape, Storage
 
 
 @lru_cache(maxsize=64)
@@ -184,7 +184,7 @@ class Handle:
             return self.storage.set_result(producer, value)
         if self.storage.producer_of(self._offset, self._shape) is not producer:
             return False
-        self.assign(value)
+        self.assign(*made([value]))
         return True
 
     @property

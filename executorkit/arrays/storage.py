@@ -23,7 +23,7 @@ import numpy as np
 from jax import lax
 
 from ..jax_internals import in_x64
-from ..program import small_jit
+from ..program import HostResult, MadeContents, made, small_jit
 from .protocol import PendingValue, Producer
 
 Shape = tuple[int, ...]
@@ -72,20 +72,6 @@ class Overlay:
         self.stop = stop
         self.value = value
         self.producer = producer
-
-
-class MadeContents:
-    """Contents made when they are read on the device; ``host`` has them in the host's memory."""
-
-    __slots__ = ("host",)
-
-    host: Any
-    #: Nothing has to be computed.
-    source = None
-    copies = False
-
-    def make(self) -> jax.Array:
-        raise NotImplementedError
 
 
 class LazyContents(MadeContents):
@@ -174,13 +160,14 @@ class Storage:
             self._overlays = []
             self._base = None
 
-    def set_result(self, producer: Producer, value: jax.Array) -> bool:
+    def set_result(self, producer: Producer, value: Any) -> bool:
         if self.producer is not producer:
             return False
+        is_array = value.__class__ is not HostResult
         self.version += 1
-        self.current = value
+        self.current = value if is_array else None
         self.shared = False
-        self.producer = None
+        self.producer = None if is_array else value
         return True
 
     def write(
@@ -322,7 +309,8 @@ class PackedArrays:
         self._shapes = [x.shape for x in arrays]
 
     def __call__(self) -> None:
-        whole, start = Storage(self._packed.shape, self._packed.dtype, self._packed), 0
+        packed, start = self._packed, 0
+        whole = Storage(packed.shape, packed.dtype, made([packed])[0])
         for reference, shape in zip(self._arrays, self._shapes, strict=True):
             x = reference()
             if x is not None:
@@ -351,10 +339,11 @@ def set_results(arrays: Sequence[PendingValue], producer: Producer, values: Sequ
         packed = PackedArrays(values[n], [x for k, x in enumerate(arrays) if values[k] is None])
     for x, value in zip(arrays, values[:n], strict=True):
         if isinstance(x, Storage) and x.producer is producer:
+            is_array = value is not None and value.__class__ is not HostResult
             x.version += 1
-            x.current = value
+            x.current = value if is_array else None
             x.shared = False
-            x.producer = None if value is not None else packed
+            x.producer = None if is_array else value or packed
         elif value is not None:
             x.set_result(producer, value)
         elif packed is not None and x.pending is producer:

@@ -1,7 +1,6 @@
 """Conversion of a user's values to a ``jax.Array`` of a required shape, dtype and device."""
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -14,9 +13,9 @@ from ..context import Context, Device
 from ..errors import InputTypeError, ShapeError
 from ..jax_internals import batched_device_put, in_x64
 from ..ops.tensor.binary_arithmetic import convert
-from ..program import small_jit
+from ..program import sharding_of, small_jit
 from .handle import Handle
-from .storage import MadeContents, Shape
+from .storage import Shape
 
 #: Types of contexts whose arrays are in the host's memory.
 HOST_TYPES = frozenset(Context.devstr2type[name] for name in ("cpu", "cpu_pinned", "cpu_shared"))
@@ -88,25 +87,7 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
     """Returns a device array of a NumPy array that is not written to any more."""
     aval = ShapedArray(host.shape, host.dtype)
-    return batched_device_put(aval, _sharding(device), [host], [device], True)
-
-
-class HostContents(MadeContents):
-    """Contents in the host's memory until a program reads them; nothing writes to ``host``."""
-
-    __slots__ = ("_context",)
-
-    def __init__(self, host: np.ndarray, context: Context) -> None:
-        self.host = host
-        self._context = context
-
-    def make(self) -> jax.Array:
-        return to_device(self.host, self._context.device)
-
-
-@lru_cache(maxsize=64)
-def _sharding(device: Device) -> jax.sharding.Sharding:
-    return jax.sharding.SingleDeviceSharding(device)
+    return batched_device_put(aval, sharding_of(device), [host], [device], True)
 
 
 def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:

@@ -23,11 +23,12 @@ from ..calls.rollback import complete
 from ..context import Context
 from ..ndarray import NDArray
 from ..parallel import MemberStorage, StackedPart
+from ..program import HostResult, made
 from ._call_by_call import CallRun, can_run_by_calls
 from ._explanation import note_run
 from ._gradient_operator import gradient_call
 from ._history import TraceHistory
-from ._run import BoundTrace, PartedStep, RecordedStep, made, recorded_inputs
+from ._run import BoundTrace, PartedStep, RecordedStep, recorded_inputs
 from ._tape_segment import Gradients, LeafEntry, Reached, RecordedValue, Status, TapeSegment
 from ._trace import (
     MAX_CALLS,
@@ -136,8 +137,9 @@ class RecordedSegment(TapeSegment):
                 continue
             kind = value = link = None
             whole = storage.__class__ is Storage and array.covers_storage and k not in states
-            if whole and array.context is context and storage.current is not None:
-                value = storage.current
+            is_known = storage.current is not None or storage.producer.__class__ is HostResult
+            if whole and array.context is context and is_known:
+                value = storage.producer if storage.current is None else storage.current
                 if is_variable:
                     kind, link = entry.kind, entry
                 elif entry is None:

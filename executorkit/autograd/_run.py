@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from .._support.annotations import Arrays, NumberedArrays, Operands, Raw
+from .._support.annotations import NumberedArrays, Operands, Raw
 from ..arrays.handle import buffers_of
 from ..arrays.protocol import Producer
-from ..arrays.random_state import next_key, wrap_key
+from ..arrays.random_state import next_key
 from ..arrays.storage import Storage
-from ..arrays.values import filled, to_device
 from ..calls.recording import Variable
 from ..context import Context
 from ..errors import MXNetError
@@ -24,7 +22,8 @@ from ..executor import Backward, Buffers, Computed, PendingStep, Runnable, Waiti
 from ..ndarray import NDArray
 from ..ops import OpDef, Params
 from ..ops.schema.traits import SPANS_DEVICES
-from ..parallel import MemberStorage, StackedPart
+from ..parallel import MemberStorage
+from ..program import HostContents, made
 from ._tape_segment import TapeSegment
 from ._trace import CallTrace
 from ._trace_plan import TracePlan
@@ -122,12 +121,6 @@ class BoundTrace(Runnable[Any]):
     def next_key(self) -> Any:
         return next_key(self.context)
 
-    def key_aval(self) -> Any:
-        return jax.eval_shape(lambda: wrap_key(jnp.zeros(2, np.uint32)))
-
-    def filled_like(self, array: Raw, number: float) -> jax.Array:
-        return filled(number, array.shape, array.dtype, self.context.device)
-
 
 class RecordedStep(PendingStep):
     __slots__ = ()
@@ -140,10 +133,9 @@ class RecordedStep(PendingStep):
     ) -> None:
         """Defers a run on ``values`` of arguments and states; ``draws`` are rows of key data."""
         self.runnable = run
-        super().__init__(run, True, self._key_of(key_rows(run.plan, draws)), values)
-
-    def _key_of(self, rows: np.ndarray | None) -> Any:
-        return None if rows is None else to_device(rows, self.runnable.context.device)
+        rows = key_rows(run.plan, draws)
+        key = None if rows is None else HostContents(rows, run.context)
+        super().__init__(run, True, key, values)
 
     @property
     def plan(self) -> TracePlan:
@@ -180,13 +172,13 @@ class RecordedStep(PendingStep):
                 return [], []
             cotangents = [heads.get(n) for n in self.plan.outputs]
             if state.residuals is None:
-                call = self.args, self.aux, self.key, cotangents
+                call = *self.arrays(), cotangents
                 *_, states, grads = program.forward_backward[True](*call)
             else:
                 grads = program.backward(state.residuals, cotangents)
                 states = state.backward_states
             indices = self.backward_state_indices
-            current = read_buffers(run.buffers.aux)
+            current = made(read_buffers(run.buffers.aux))
             if any(current[n] is not self.aux[n] for n in indices):
                 states = program.forward[1](self.args, current, self.key)[2]
             changed = [(self.plan.state_sources[n], run.aux_arrays[n]) for n in indices]
@@ -196,54 +188,16 @@ class RecordedStep(PendingStep):
     def contents(self, plan: TracePlan) -> Contents:
         with self.runnable.lock:
             self.force()
-        return self.args, self.aux, self.key
+        return self.arrays()
 
 
 class PartedStep(RecordedStep):
     """A step with entries of stacked arrays, read when it computes: it may become part of a step of
     all contexts, which takes the stacked arrays. ``trace`` is None for a part of a trace."""
 
-    __slots__ = ("raw_args", "raw_aux", "raw_key", "trace")
+    __slots__ = ("trace",)
 
-    #: The contents of the arguments and states, some of them as entries of stacked arrays.
-    raw_args: Operands
-    raw_aux: Operands
-    #: The key data, in the host's memory unless the step has computed; None where there is none.
-    raw_key: Any
     trace: CallTrace | None
-
-    def _key_of(self, rows: np.ndarray | None) -> Any:
-        return rows
-
-    @property
-    def key(self) -> Any:
-        if isinstance(self.raw_key, np.ndarray):
-            self.raw_key = to_device(self.raw_key, self.runnable.context.device)
-        return self.raw_key
-
-    @key.setter
-    def key(self, value: Any) -> None:
-        self.raw_key = value
-
-    @property
-    def args(self) -> Operands:
-        if StackedPart in map(type, self.raw_args):
-            self.raw_args = made(self.raw_args)
-        return self.raw_args
-
-    @args.setter
-    def args(self, values: Operands) -> None:
-        self.raw_args = values
-
-    @property
-    def aux(self) -> Operands:
-        if StackedPart in map(type, self.raw_aux):
-            self.raw_aux = made(self.raw_aux)
-        return self.raw_aux
-
-    @aux.setter
-    def aux(self, values: Operands) -> None:
-        self.raw_aux = values
 
     def _compute_outputs(self) -> None:
         self._check_devices()
@@ -277,11 +231,6 @@ def spans_devices(op: OpDef, params: Params) -> bool:
     if SPANS_DEVICES not in op.traits or op.train_name is None:
         return False
     return params.ndev > 1 and not params.use_global_stats
-
-
-def made(values: Arrays) -> Operands:
-    """Returns contents with arrays in place of entries of stacked arrays."""
-    return tuple([v.make() if v.__class__ is StackedPart else v for v in values])
 
 
 def recorded_inputs(contents: Contents, plan: TracePlan, segment: TapeSegment) -> list[NDArray]:

@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .._support.annotations import Arrays, Operands, Raw, Tree
 from ..arrays.protocol import Producer
-from ..arrays.random_state import wrap_key
 from ..arrays.storage import Storage
 from ..calls.rollback import complete
 from ..executor import Backward, BoundGraph, Buffers, PendingStep, Waiting
@@ -30,7 +28,8 @@ from ..parallel import (
     note_joint_step,
     replicated,
 )
-from ._run import PartedStep, made
+from ..program import made
+from ._run import PartedStep
 from ._trace_plan import TracePlan, plan_of
 
 
@@ -90,12 +89,6 @@ class _ContextsRun(BoundGraph[Any]):
 
     def next_key(self) -> Any:
         return self.replicas.keys(self.contexts)
-
-    def key_aval(self) -> Any:
-        return jax.eval_shape(lambda: wrap_key(jnp.zeros(2, np.uint32)))
-
-    def filled_like(self, array: Raw, number: float) -> jax.Array:
-        return self.replicas.filled(array.shape, array.dtype, number)
 
     def note_step(self, results: Tree, undo: Sequence[Callable[[], object]]) -> None:
         note_joint_step(results, (), undo)
@@ -173,7 +166,7 @@ def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
     run = _ContextsRun(plan, steps, arrays, states[0], rows.outputs(), targets)
     key = None
     if plan.key_rows:
-        key = rows.replicas.from_host(np.stack([s.raw_key for s in steps]))
+        key = rows.replicas.from_host(np.stack([s.raw_key.read() for s in steps]))
     return _Combination(run, (tuple(args), tuple(states[1])), key, heads)
 
 

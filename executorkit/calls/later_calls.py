@@ -20,7 +20,8 @@ from .._support.annotations import Raw, Tree
 from ..arrays.handle import Handle
 from ..arrays.pending import register_pending_owner, unregister_pending_owner
 from ..arrays.protocol import Producer
-from ..arrays.storage import MadeContents, Storage
+from ..arrays.storage import Storage
+from ..program import MadeContents
 
 #: Maximum number of calls that wait, and of bytes of their inputs.
 _MAX_CALLS, _MAX_BYTES = 16, 1 << 25

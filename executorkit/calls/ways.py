@@ -29,7 +29,7 @@ from .._support.annotations import Arrays, Operands, Raw, Tree
 from ..arrays.handle import Handle
 from ..arrays.random_state import next_key, next_key_data
 from ..arrays.storage import Storage
-from ..arrays.values import HOST_TYPES, HostContents, check_known_shape, filled, to_device
+from ..arrays.values import HOST_TYPES, check_known_shape, filled, to_device
 from ..context import Context, Device, current_context
 from ..errors import AttributeValueError, InputTypeError, MXNetError
 from ..jax_internals import in_x64
@@ -42,6 +42,7 @@ from ..program import (
     CodeCache,
     CompilationCounts,
     CompiledFunction,
+    HostContents,
     HostKey,
     deferred_errors,
     interpreter_enabled,
@@ -276,8 +277,9 @@ def _from_host_plan(
         if array.context.device_typeid not in HOST_TYPES:
             return None
         producer: Any = array.storage.producer
-        is_whole = producer.__class__ is HostContents and array.covers_storage
-        operands.append(producer.host if is_whole else array.host)
+        is_whole = isinstance(producer, HostContents) and array.covers_storage
+        host = producer.host if is_whole else None
+        operands.append(array.host if host is None else host)
     return plan.run(operands)
 
 

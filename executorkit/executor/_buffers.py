@@ -1,19 +1,19 @@
 """The buffers of an executor, in the order of its graph, and contents for them."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from .._support.annotations import Operands
 from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
-from ..arrays.values import to_device
+from ..arrays.values import filled
 from ..context import Context
 from ..errors import BatchError
 from ..ndarray import NDArray
+from ..program import HostResult
 
 
 class Buffers(NamedTuple):
@@ -23,20 +23,22 @@ class Buffers(NamedTuple):
     outputs: tuple[PendingValue, ...]
 
 
-def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:
-    """Returns the contents of buffers; pending ones are computed first."""
-    return tuple([b.value if (value := b.current) is None else value for b in buffers])
+def read_buffers(buffers: Iterable[PendingValue]) -> Operands:
+    """Returns the contents of buffers, computed first if pending; some may be on the host."""
+    return tuple([_contents(b) if (value := b.current) is None else value for b in buffers])
 
 
-def filled(shape: Sequence[int], dtype: str | np.dtype, ctx: Context, number: float) -> jax.Array:
-    return to_device(np.full(shape, number, jnp.dtype(dtype)), ctx.device)
+def _contents(buffer: Any) -> Any:
+    producer: Any = buffer.producer if buffer.__class__ is Storage else None
+    is_on_host = producer.__class__ is HostResult and producer.host is not None
+    return producer if is_on_host else buffer.value
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
     """Returns an NDArray of zeros, allocated at the first read: most are overwritten first."""
     element_type = jnp.dtype(dtype or "float32")
-    make = partial(filled, shape, element_type, ctx, 0)
-    return NDArray.from_storage(Storage.lazy(shape, element_type, make), 0, shape, ctx)
+    storage = Storage.lazy(shape, element_type, lambda: filled(0, shape, element_type, ctx.device))
+    return NDArray.from_storage(storage, 0, shape, ctx)
 
 
 def aval(array: NDArray) -> jax.ShapeDtypeStruct:

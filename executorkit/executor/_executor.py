@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from ..arrays.random_state import next_key
+from ..arrays.values import filled
 from ..calls.rollback import NO_ROLLBACK, Rollback, complete
 from ..context import Context
 from ..debugging import FiniteReport, check_snapshots
@@ -38,7 +39,7 @@ from ._backward import (
     head_gradients,
     inference_program,
 )
-from ._buffers import filled, lazy_zeros
+from ._buffers import lazy_zeros
 from ._monitor_callback import Callback, MonitorCallback
 from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals, expected_calls, precompile_shapes
@@ -363,7 +364,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         return jax.ShapeDtypeStruct(key.shape, key.dtype, sharding=sharding)
 
     def filled_like(self, array: NDArray, number: float) -> jax.Array:
-        return filled(array.shape, array.storage.dtype, array.context, number)
+        return filled(number, array.shape, array.storage.dtype, array.context.device)
 
     # -- arrays by name --------------------------------------------------------------------------
 

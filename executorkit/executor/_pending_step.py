@@ -33,6 +33,7 @@ from ..arrays.protocol import PendingValue, Producer
 from ..arrays.storage import defer_all, set_results
 from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
+from ..program import MADE, made
 from ._buffers import read_buffers
 from ._update import CONSUMED, PendingUpdate
 from .runnable import Runnable
@@ -108,7 +109,7 @@ class PendingStep(UpdatableStep):
     backward changes. If no output was read before, forward and backward run as one program, of
     which an update attached before the first read becomes a part."""
 
-    __slots__ = ("__weakref__", "args", "aux", "key", "runnable", "state", "train")
+    __slots__ = ("__weakref__", "raw_args", "raw_aux", "raw_key", "runnable", "state", "train")
 
     copies = False
 
@@ -118,14 +119,25 @@ class PendingStep(UpdatableStep):
         self.runnable = runnable
         self.train = train
         buffers = runnable.buffers
-        self.args, self.aux = inputs or (read_buffers(buffers.args), read_buffers(buffers.aux))
+        self.raw_args, self.raw_aux = inputs or map(read_buffers, (buffers.args, buffers.aux))
         self.state: Waiting | Computed | Backward | Storing = _WAITING
-        self.key = runnable.next_key() if key is None and runnable.uses_rng[train] else key
+        self.raw_key: Any = runnable.next_key() if key is None and runnable.uses_rng[train] else key
         with runnable.lock:
             if not runnable.is_registered:
                 runnable.register()
             for output in buffers.outputs:
                 output.defer(self)
+
+    def arrays(self) -> tuple[Operands, Operands, Key]:
+        """Returns the contents of arguments and auxiliary states, and the key, as arrays."""
+        args, aux, key = self.raw_args, self.raw_aux, self.raw_key
+        if not MADE.isdisjoint(map(type, (*args, *aux, key))):
+            self.raw_args, self.raw_aux, (self.raw_key,) = map(made, (args, aux, [key]))
+        return self.raw_args, self.raw_aux, self.raw_key
+
+    args = property(lambda self: self.arrays()[0])
+    aux = property(lambda self: self.arrays()[1])
+    key = property(lambda self: self.arrays()[2])
 
     @property
     def _base(self) -> Waiting | Computed:
@@ -137,10 +149,6 @@ class PendingStep(UpdatableStep):
     @property
     def has_outputs(self) -> bool:
         return isinstance(self._base, Computed)
-
-    @property
-    def is_computed(self) -> bool:
-        return isinstance(self.state, Computed)
 
     @property
     def heads(self) -> Sequence[Any] | None:
@@ -178,14 +186,14 @@ class PendingStep(UpdatableStep):
 
     def _compute_outputs(self) -> None:
         runnable, program = self.runnable, self.runnable.program
-        call = self.args, self.aux, self.key
+        call = self.arrays()
         computed = _COMPUTED
         try:
             keeps = self.train and program.argnums
             if keeps and not (runnable.is_new and program.comes_once(*call)):
                 *results, residuals = program.forward[1](*call)
                 outputs, states, backward_states = results
-                residuals = residuals.completed(self.args, self.aux, results)
+                residuals = residuals.completed(*call[:2], results)
                 computed = Computed(residuals, backward_states)
             elif not self.train:
                 outputs, states = runnable.infer(*call)
@@ -217,7 +225,7 @@ class PendingStep(UpdatableStep):
         return self.runnable.program.backward_state_indices if self.train else ()
 
     def needs_head_gradients(self) -> tuple[bool, ...]:
-        return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
+        return self.runnable.program.needs_head_gradient(*self.arrays())
 
     def backward(self, heads: Arrays, scale: Raw = None) -> None:
         """Defers this step's gradients to the runnable's targets, for losses times ``scale``."""
@@ -305,13 +313,14 @@ class PendingStep(UpdatableStep):
         runnable = self.runnable
         if state.update is not None and state.before.residuals is not None:
             return self._run_backward_with_update(state, state.update)
-        program, aux, before = runnable.program, self.aux, state.before
+        program, before = runnable.program, state.before
         has_outputs = isinstance(before, Computed)
         if state.update is not None:
             states, outputs, forward_states, grads = state.update.run(
                 self, state.heads, state.accumulated
             )
             return Storing(state, None if has_outputs else outputs, forward_states, states, grads)
+        args, aux, key = self.arrays()
         added = (state.accumulated,) if state.accumulated else ()
         if state.scale is not None:
             added = (state.accumulated, state.scale)
@@ -319,18 +328,18 @@ class PendingStep(UpdatableStep):
             outputs, forward_states, states = None, (), before.backward_states
             residuals = before.residuals
             if runnable.is_used_up:  # an update that was withdrawn may have taken weights out
-                residuals = residuals.with_arguments(dict(enumerate(self.args)))
+                residuals = residuals.with_arguments(dict(enumerate(args)))
             grads = program.backward(residuals, state.heads, *added)
         else:
             if state.states_written and has_outputs:
                 # Nothing but the new states depends on the old ones then.
-                aux = read_buffers(runnable.buffers.aux)
+                aux = made(read_buffers(runnable.buffers.aux))
             outputs, forward_states, states, grads = program.forward_backward[self.train](
-                self.args, aux, self.key, state.heads, *added
+                args, aux, key, state.heads, *added
             )
-        if state.states_written and aux is self.aux:
-            current = read_buffers(runnable.buffers.aux)
-            states = program.forward[1](self.args, current, self.key)[2]
+        if state.states_written and aux is self.raw_aux:
+            current = made(read_buffers(runnable.buffers.aux))
+            states = program.forward[1](args, current, key)[2]
         if runnable.duplicate_targets:
             grads = runnable.final_gradients(grads)
         return Storing(state, None if has_outputs else outputs, forward_states, states, grads)
@@ -399,14 +408,17 @@ class PendingStep(UpdatableStep):
         if state.before.residuals is not None and not runnable.updates_by_residuals:
             return None
         indices, argnums = runnable.target_indices, runnable.program.argnums
-        arrays, args = runnable.arg_arrays, self.args
+        arrays = runnable.arg_arrays
         targets = tuple(map(indices.get, map(id, grads), repeat(-1)))
         if -1 in targets or len({*targets}) < len(targets):
             return None
         places = list(map(argnums.__getitem__, targets))
         if not all(map(is_, weights, map(arrays.__getitem__, places))):
             return None
-        if not all(map(is_, read_buffers(buffers_of(weights)), map(args.__getitem__, places))):
+        values = read_buffers(buffers_of(weights))
+        is_same = all(map(is_, values, map(self.raw_args.__getitem__, places)))
+        # Reading a weight may have made its array.
+        if not is_same and not all(map(is_, made(values), map(self.args.__getitem__, places))):
             return None
         # Reading a weight may have computed this very step.
         return targets if self.state is state else None

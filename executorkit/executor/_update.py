@@ -13,7 +13,7 @@ from ..arrays.protocol import PendingValue, Producer
 from ..arrays.storage import defer_all, set_results
 from ..calls.update_call import UpdateCall
 from ..errors import GradientConsumedError
-from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
+from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere, made
 from ._buffers import read_buffers
 from .runnable import Runnable
 
@@ -23,9 +23,11 @@ class Snapshot(Producer, Protocol):
 
     runnable: Runnable[Any]
     train: bool
-    args: Operands
-    aux: Operands
-    key: Key
+    raw_args: Operands
+    raw_aux: Operands
+    raw_key: Any
+
+    def arrays(self) -> tuple[Operands, Operands, Key]: ...
 
     @property
     def backward_state_indices(self) -> tuple[int, ...]: ...
@@ -60,7 +62,8 @@ class _AttachedUpdate(NamedTuple):
     spec: UpdateSpec
     call: UpdateCall
     cells: list[PendingValue]
-    state: Tree
+    state: Operands
+    tree: Any
 
 
 class PendingUpdate:
@@ -77,7 +80,7 @@ class PendingUpdate:
         self._donates_weights = True
         self._keep_gradients = keep_gradients
         self._updates: list[_AttachedUpdate] = []
-        self._donated: Donated | None = None
+        self._donated: Any = None
         self.results: list[Raw] = []
 
     @property
@@ -92,10 +95,10 @@ class PendingUpdate:
         weights = [arrays[argnums[k]] for k in targets]
         update = runnable.update_for(call.update, weights, cells)
         cells = buffers_of(cells)
-        state = jax.tree.unflatten(tree, read_buffers(cells))
+        state = read_buffers(cells)
         cells = [*buffers_of(weights), *cells]
         spec = UpdateSpec(targets, update, len(call.hyperparams))
-        self._updates.append(_AttachedUpdate(spec, call, cells, state))
+        self._updates.append(_AttachedUpdate(spec, call, cells, state, tree))
         call.attached = True
         defer_all(cells, step)
 
@@ -105,8 +108,8 @@ class PendingUpdate:
         for update in reversed(self._updates.copy()):
             if call is not None and update.call is not call:
                 continue
-            weights = [step.args[step.runnable.program.argnums[k]] for k in update.spec.targets]
-            set_results(update.cells, step, (*weights, *jax.tree.leaves(update.state)))
+            weights = [step.raw_args[step.runnable.program.argnums[k]] for k in update.spec.targets]
+            set_results(update.cells, step, (*weights, *update.state))
             self._updates.remove(update)
             update.call.attached = False
             update.call.undo()
@@ -117,20 +120,25 @@ class PendingUpdate:
         states are donated; arrays still held elsewhere (the user's ``.jax``) are copied first."""
         if not self.results:
             self._restore_donated(step)
-            args, aux, donated = self._operands(step)
             specs = tuple([u.spec for u in self._updates])
             runnable = step.runnable
             spec = StepSpec(
                 specs, self._keep_gradients, runnable.sums_gradients, runnable.joins_processes
             )
             function = runnable.program.step_function(step.train, spec)
-            self._donated = donated
-            others = (args, aux, step.key, heads, accumulated, *self._numbers())
-            function.call_into(self.results, donated, others)
+            on_host = function.may_interpret
+            while not self.results:
+                self._donated = None
+                contents, self._donated = self._operands(step, on_host)
+                others = (*contents, heads, accumulated, *self._numbers())
+                function.call_into(self.results, self._donated, others)
+                on_host = False
             if runnable.joins_processes:
                 runnable.note_step(self.results[0], [u.call.undo for u in reversed(self._updates)])
-        (_, _, states), *others = self.results[0][:4]
-        return states, *others
+        (_, _, states), outputs, forward_states, grads = self.results[0][:4]
+        if self._donated.on_host:
+            states, forward_states = made(states), made(forward_states)
+        return states, outputs, forward_states, grads
 
     def run_backward(
         self, step: Snapshot, residuals: Tree, heads: Arrays, accumulated: Operands
@@ -140,10 +148,12 @@ class PendingUpdate:
         are not a part of ``residuals``."""
         if not self.results:
             self._restore_donated(step)
-            argnums = step.runnable.program.argnums
-            weights = [[step.args[argnums[k]] for k in u.spec.targets] for u in self._updates]
-            leaves, tree = jax.tree.flatten((weights, [u.state for u in self._updates]))
-            del weights
+            args, argnums = step.arrays()[0], step.runnable.program.argnums
+            weights = [[args[argnums[k]] for k in u.spec.targets] for u in self._updates]
+            self._updates = [u._replace(state=made(u.state)) for u in self._updates]
+            states = [jax.tree.unflatten(u.tree, u.state) for u in self._updates]
+            leaves, tree = jax.tree.flatten((weights, states))
+            del args, weights, states
             n_weights, held = len(self.targets), held_elsewhere(leaves)
             copy_at(leaves, [i for i in held if i >= n_weights])
             self._donates_weights = (
@@ -164,15 +174,17 @@ class PendingUpdate:
         key_data = tuple([u.call.key_data for u in self._updates])
         return key_data, np.array(hyperparams, np.float64)
 
-    def _operands(self, step: Snapshot) -> tuple[Operands, Operands, Donated]:
-        """Returns the arguments and auxiliary states without the donated ones, and these."""
+    def _operands(self, step: Snapshot, on_host: bool) -> tuple[Operands, Donated]:
+        """Returns the contents without the donated ones, and these; arrays unless ``on_host``."""
         argnums = step.runnable.program.argnums
-        args: list[Raw] = list(step.args)
-        aux: list[Raw] = list(step.aux)
+        if not on_host:
+            step.arrays()
+            self._updates = [u._replace(state=made(u.state)) for u in self._updates]
+        args, aux = list(step.raw_args), list(step.raw_aux)
         weights, states, aux_states = [], [], []
         for update in self._updates:
             weights.append(tuple([args[argnums[k]] for k in update.spec.targets]))
-            states.append(update.state)
+            states.append(jax.tree.unflatten(update.tree, update.state))
             for k in update.spec.targets:
                 args[argnums[k]] = None
         for n in step.backward_state_indices:
@@ -181,15 +193,16 @@ class PendingUpdate:
         parts = tuple(weights), tuple(states), tuple(aux_states)
         leaves, tree = jax.tree.flatten(parts)
         del weights, states, aux_states, parts
-        copy_at(leaves, held_elsewhere(leaves))
-        return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, leaves))
+        copy_at(leaves, () if on_host else held_elsewhere(leaves))
+        contents = tuple(args), tuple(aux), step.raw_key
+        return contents, Donated(jax.tree.unflatten(tree, leaves), on_host)
 
     def _restore_donated(self, step: Snapshot) -> None:
         if self._donated is None:
             return
         weights, states, aux_states = self._donated.restored()
         updates = zip(self._updates, states, strict=True)
-        self._updates = [update._replace(state=state) for update, state in updates]
+        self._updates = [u._replace(state=(*jax.tree.leaves(state),)) for u, state in updates]
         self._take(step, weights, aux_states)
         self._donated = None
 
@@ -198,15 +211,16 @@ class PendingUpdate:
         new_weights, new_states, new_aux = self.results[0][0]
         for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
             set_results(update.cells, step, (*weights, *state))
+        new_aux = made(new_aux) if self._donated.on_host else new_aux
         self._take(step, new_weights if self._donates_weights else (), new_aux)
 
     def _take(self, step: Snapshot, weights: Arrays, aux_states: Sequence[Any]) -> None:
-        args: list[Raw] = list(step.args)
-        aux: list[Raw] = list(step.aux)
+        args: list[Raw] = list(step.raw_args)
+        aux: list[Raw] = list(step.raw_aux)
         argnums = step.runnable.program.argnums
         for update, values in zip(self._updates, weights, strict=False):
             for k, value in zip(update.spec.targets, values, strict=True):
                 args[argnums[k]] = value
         for n, value in zip(step.backward_state_indices, aux_states, strict=False):
             aux[n] = value
-        step.args, step.aux = tuple(args), tuple(aux)
+        step.raw_args, step.raw_aux = tuple(args), tuple(aux)

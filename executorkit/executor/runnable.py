@@ -83,13 +83,13 @@ class Runnable(ABC, Generic[Value]):
         """Runs inference: the outputs, and the auxiliary states that forward changes."""
         return self.program.infer[False](args, aux, key)
 
-    @abstractmethod
     def key_aval(self) -> Any:
         """Returns the shape and dtype of :meth:`next_key`'s result."""
+        raise NotImplementedError
 
-    @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
         """Returns new contents for an array: one number everywhere."""
+        raise NotImplementedError
 
     def update_for(
         self, update: UpdateFunction, weights: Sequence[Value], state: Sequence[PendingValue]

@@ -16,13 +16,14 @@ import numpy as np
 from .._support.annotations import NamedArrays, Raw, Tree
 from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
-from ..arrays.values import HostContents, fit
+from ..arrays.values import fit
 from ..calls.rollback import Rollback, complete
 from ..calls.update_call import UpdateCall
 from ..context import cpu
 from ..errors import BindError, NotSupportedError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
+from ..program import HostContents
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._job_messages import lockstep

@@ -10,12 +10,12 @@ import numpy as np
 
 from .._support.annotations import Arrays, DType
 from ..arrays.protocol import Producer
-from ..arrays.storage import MadeContents, Shape, Storage
-from ..arrays.values import HostContents
+from ..arrays.storage import Shape, Storage
 from ..calls.rollback import complete
 from ..context import Context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
+from ..program import HostContents, MadeContents
 from ._replicas import Replicas, Spec, can_replicate
 
 

@@ -29,6 +29,14 @@ from ._compiled_function import CompiledFunction as CompiledFunction, small_jit 
 from ._deferred_errors import deferred_errors as deferred_errors
 from ._donation import Donated as Donated, copy_at as copy_at, held_elsewhere as held_elsewhere
 from ._first_calls import HostKey as HostKey
+from ._host_contents import (
+    MADE as MADE,
+    HostContents as HostContents,
+    HostResult as HostResult,
+    MadeContents as MadeContents,
+    made as made,
+    sharding_of as sharding_of,
+)
 from ._partitioned import PartitionedProgram as PartitionedProgram
 from ._prepared_inference import FedArguments as FedArguments
 from ._program import Program as Program, program_for as program_for

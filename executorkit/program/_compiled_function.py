@@ -40,7 +40,7 @@ from ._code_cache import (
 )
 from ._compilation_log import CompilationCounts, CompilationLog, counters
 from ._deferred_errors import deferred_errors
-from ._donation import Donated, stored
+from ._donation import Donated
 from ._first_calls import (
     FirstCalls,
     GeneralPlans,
@@ -374,7 +374,12 @@ class CompiledFunction:
         self, interpreted: InterpretedFunction | None, args: Operands, into: list[Raw] | None
     ) -> Tree:
         if interpreted is not None:
-            return stored(interpreted.run(args), into)
+            if into is None:
+                return interpreted.run(args)
+            into.append(interpreted.run(args, args[0].on_host))
+            return into[0]
+        if into is not None and args[0].on_host:
+            return None
         with tracing_allowed():
             self._dispatcher.obtain(args)
             if into is None:
@@ -390,6 +395,14 @@ class CompiledFunction:
         """Tells whether calls with other shapes are interpreted, and none with these came."""
         calls = self._first_calls
         return calls is not None and bool(calls.counted) and calls.are_new(calls.split(args)[1])
+
+    @property
+    def may_interpret(self) -> bool:
+        """True if the next call may be interpreted, so that results may stay on the host."""
+        calls = self._first_calls
+        if calls is None or self._settings.checks or deferred_errors.open:
+            return False
+        return bool(calls.counted) or not (calls.unlisted or calls.entries)
 
     def is_listed(self, *args: Tree) -> bool:
         calls = self._first_calls

@@ -33,10 +33,12 @@ from ..jax_internals import clone, in_x64, parts_of
 class Donated:
     """The donated argument of a call: a pytree whose arrays may be saved before."""
 
-    __slots__ = ("has_missed", "saved", "tree")
+    __slots__ = ("has_missed", "on_host", "saved", "tree")
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, on_host: bool = False) -> None:
         self.tree = tree
+        #: True if a call takes and leaves results on the host, or does nothing.
+        self.on_host = on_host
         #: Copies of them on the host (of PRNG keys: on their device), in flat order; None where the
         #: call had no use for them.
         self.saved: list[Raw] | None = None
@@ -54,7 +56,7 @@ class Donated:
     def restored(self) -> Any:
         """Returns the tree, with copies in place of arrays that a failed call has destroyed."""
         leaves, structure = jax.tree.flatten(self.tree)
-        deleted = [i for i, x in enumerate(leaves) if x.is_deleted()]
+        deleted = [i for i, x in enumerate(leaves) if isinstance(x, jax.Array) and x.is_deleted()]
         if not deleted:
             return self.tree
         if self.saved is None:
@@ -117,13 +119,6 @@ def _count_of_one_tuple() -> int:
 
 #: Reference count of an object that one tuple holds, as ``held_elsewhere`` sees it.
 _UNSHARED_COUNT = _count_of_one_tuple()
-
-
-def stored(result: Tree, results: list[Raw] | None) -> Any:
-    """Returns a result that destroyed nothing, appended to ``results`` if it is a list."""
-    if results is not None:
-        results.append(result)
-    return result
 
 
 def call_donating(function: Function, results: list[Raw], donated: Donated, args: Operands) -> None:

@@ -27,21 +27,22 @@ import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
-from jax.core import ShapedArray, Tracer
+from jax.core import Tracer
 
 from .._support.annotations import Arrays, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
 from ..context import Device
 from ..errors import NotCompiledError
-from ..jax_internals import batched_device_put, in_x64
+from ..jax_internals import in_x64
 from ..jaxpr_interpreter import FlatJaxpr, GeneralPlan, Plan, flattened, flattened_program, plan
 from ..jaxprs import FlatProgram, ForAnySizes, Size, SymbolicSizes, size_kinds
 from ._background_tasks import CompileTask, submit
+from ._host_contents import HostContents, HostResult, array_of, shaped, sharding_of, with_arrays
 from ._program_options import interpreter_enabled
 from ._retained_memory import count_new_sizes
 from .disk_cache import CachedJit, trace_context
@@ -394,7 +395,7 @@ class FirstCalls:
             structure = jax.tree.structure(program.outputs)
             return (flattened_program(program), structure) if plain else None
         with tracing_allowed():
-            traced = self._jitted.trace(*args)
+            traced = self._jitted.trace(*with_arrays(args))
         plain = all(map(_is_plain, traced.jaxpr.out_avals))
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
@@ -446,7 +447,7 @@ class FirstCalls:
         # Lowered here: it is Python's work, and calls beside a thread would wait for Python's lock,
         # five milliseconds at a time.
         with jax.enable_x64(True), tracing_allowed(), paused_collection():
-            lowered = self._jitted.lower(*args)
+            lowered = self._jitted.lower(*with_arrays(args))
 
         def compile() -> None:
             with jax.enable_x64(True), tracing_allowed():
@@ -469,19 +470,19 @@ class InterpretedFunction:
     of loading the program."""
 
     __slots__ = (
-        "_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan",
+        "_bound", "_dtypes", "_kinds", "_out_tree", "_static", "compilation", "plan",
     )  # fmt: skip
 
     def __init__(
-        self, plan: Plan, out_tree: Any, target: _Target, static: frozenset[int], is_on_disk: bool
+        self, plan: Plan, out_tree: Any, target: Any, static: frozenset[int], is_on_disk: bool
     ) -> None:
         self.plan = plan
         self._static = static
         #: None for keys, whose data the plan takes.
         self._dtypes = [x.dtype for x in plan.inputs]
-        self._avals = [_shaped(*x.aval) for x in plan.results]
+        sharding, self._bound = target
+        self._kinds = [(shaped(*x.aval), sharding) for x in plan.results]
         self._out_tree = out_tree
-        self._target = target
         self.compilation = _compile_seconds(plan)
         if is_on_disk:
             self.compilation = _LOAD_SECONDS + _LOADING * self.compilation
@@ -495,14 +496,19 @@ class InterpretedFunction:
         """The number of calls whose time is well spent on compiling."""
         return int(min(_INTERPRETED * self.compilation / max(self.estimate, 1e-9), 1e9))
 
-    def run(self, args: Arrays) -> Tree:
+    def run(self, args: Arrays, on_host: bool = False) -> Tree:
         leaves = jax.tree.leaves(_arrays_of(args, self._static))
         host = [
-            np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
+            x.read()
+            if isinstance(x, HostContents)
+            else np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
             for x, dtype in zip(leaves, self._dtypes, strict=True)
         ]
         results = self.plan.run(host)
-        return jax.tree.unflatten(self._out_tree, self._target.arrays(self._avals, results))
+        # JAX copies arrays that are not aligned: of an emptied list one at a time is there twice.
+        make = HostResult if on_host and self._bound else partial(array_of, bound=self._bound)
+        contents = [make(results.pop(), kind) for kind in reversed(self._kinds)]
+        return jax.tree.unflatten(self._out_tree, contents[::-1])
 
 
 def _compile_seconds(plan: Plan) -> float:
@@ -510,48 +516,22 @@ def _compile_seconds(plan: Plan) -> float:
     return _COMPILE_SECONDS * math.sqrt(n) + _COMPILE_SECONDS_EACH * n
 
 
-class _Target:
-    __slots__ = ("_bound", "_devices", "_sharding")
-
-    def __init__(self, device: Device, bound: bool) -> None:
-        self._bound = bound
-        self._devices = [device]
-        self._sharding = jax.sharding.SingleDeviceSharding(device)
-
-    def arrays(self, avals: Arrays, results: list[np.ndarray]) -> list[jax.Array]:
-        sharding, devices, bound = self._sharding, self._devices, self._bound
-        # JAX copies arrays that are not aligned: of an emptied list one at a time is there twice.
-        arrays = [
-            batched_device_put(aval, sharding, [results.pop()], devices, bound)
-            for aval in reversed(avals)
-        ]
-        return arrays[::-1]
-
-
-@lru_cache(maxsize=64)
-def _target_of(device: Device, bound: bool) -> _Target:
-    return _Target(device, bound)
-
-
-def _target(leaves: Arrays, device: Device) -> _Target | None:
-    """Returns the place of a call's results; None unless it is one CPU device."""
+def _target(leaves: Arrays, device: Device) -> tuple[Any, bool] | None:
+    """Returns the sharding of results, and whether they are bound to it; None unless on one CPU."""
     devices = set() if device is None else {device}
     bound = device is not None
     for x in leaves:
         if isinstance(x, Tracer):
             return None
-        if isinstance(x, jax.Array):
-            devices |= x.devices()
+        if isinstance(x, jax.Array | HostContents):
+            devices |= x.sharding.device_set
             bound = bound or x.committed
     if len(devices) > 1 or any(d.platform != "cpu" for d in devices):
         return None
     if bound:
-        return _target_of(next(iter(devices)), True)
+        return sharding_of(next(iter(devices))), True
     default = _default_device()
-    return _target_of(default, False) if default.platform == "cpu" else None
-
-
-_shaped = lru_cache(maxsize=1024)(ShapedArray)
+    return (sharding_of(default), False) if default.platform == "cpu" else None
 
 
 def _default_device() -> Any:
@@ -570,8 +550,8 @@ def _is_plain(aval: Any) -> bool:
 
 
 def _rank(x: Raw) -> Hashable:
-    if isinstance(x, jax.Array):
-        return x.ndim, x.dtype, getattr(x, "weak_type", False), x.sharding
+    if isinstance(x, jax.Array | HostContents):
+        return len(x.shape), x.dtype, getattr(x, "weak_type", False), x.sharding
     return (x.ndim, x.dtype) if isinstance(x, np.ndarray | np.generic) else type(x)
 
 
@@ -588,6 +568,8 @@ def _symbolic_arrays(leaves: Arrays, sizes: Iterable[Size]) -> list[Any]:
 
 
 def _kind(x: Raw) -> Hashable:
+    if isinstance(x, HostContents):
+        return x.kind
     if isinstance(x, jax.Array):
         return (x.aval,) if isinstance(x, Tracer) else (x.aval, x.sharding)
     if isinstance(x, np.ndarray | np.generic):

@@ -372,7 +372,7 @@ def test_an_interrupt_leaves_the_state_before_a_part_or_after_it(mode):
     """At a few places of a step here; the soak test takes all of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        raised, wrong = interrupt_parts(WAYS[mode], range(1, 10**6, 499))
+        raised, wrong = interrupt_parts(WAYS[mode], range(1, 10**6, 397))
     assert raised >= 5
     assert not wrong
 

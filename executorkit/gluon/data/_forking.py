@@ -27,13 +27,13 @@ import jax
 import numpy as np
 
 from ...arrays import random_state
-from ...arrays.storage import LazyContents, MadeContents, Storage
-from ...arrays.values import HostContents, to_device
+from ...arrays.storage import LazyContents, Storage
+from ...arrays.values import to_device
 from ...calls.recording import modes
 from ...context import Context
 from ...errors import MXNetError
 from ...jax_internals import clear_backends, renew_thread_pool
-from ...program import CompiledFunction, forget_workers, paused_tasks
+from ...program import CompiledFunction, HostContents, MadeContents, forget_workers, paused_tasks
 
 #: The parent's arrays and functions, which a forked process never frees.
 _held: list[Any] = []

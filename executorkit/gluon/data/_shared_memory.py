@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays.storage import Storage
-from ...arrays.values import HostContents
 from ...context import Context
 from ...ndarray import NDArray
+from ...program import HostContents
 
 #: Size in bytes of the contents that are pickled with the batch at most.
 _INLINE = 2048

@@ -91,10 +91,10 @@ class CachedJit:
     def donate(self, results: list[Raw], donated: Donated, *args: Tree) -> Tree:
         """Appends the result for ``(donated, *args)`` to ``results``, by a function of C++ (see
         :mod:`executorkit.program._donation`), and returns it."""
-        while not results:
+        while not (results or donated.on_host):
             function = self._in_c = self._in_c or dispatcher(self._compiled_with[0], self._miss)
             call_donating(function, results, donated, args)
-        return results[-1]
+        return results[-1] if results else None
 
     def _miss(self, donated: Donated, *args: Tree) -> tuple[Tree, Any, bool]:
         """Gives C++ the way of calls with such arguments, and runs nothing, unless it has none."""
