@@ -1,0 +1,366 @@
+/* Convolutions of float32 with channels last for one CPU: bias, addend and bounds are applied to
+   the sums while they are still in registers. `native/__init__.py` builds it and calls it. */
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xla/ffi/api/c_api.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+
+/* A tile of pixels x a panel of vectors of filters: with 32 registers 6 x 4 (24 sums, 4 weights),
+   8 x 3, 12 x 2 or 12 x 1; with 16 registers 6 x 2 or 12 x 1. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define WIDEST 4
+#else
+#define WIDEST 2
+#endif
+
+#define MOST_PIXELS 12
+#define MOST_TAPS 256           /* window positions; `supports` refuses more */
+#define ZEROS 16384             /* the longest run of zeros that stands for padding */
+#define CACHED_WEIGHTS 65536    /* floats of weights that stay in L2 while tiles pass by */
+#define SMALL 1000000           /* multiplications that are not worth a second thread */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float vec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+
+static const float zeros[ZEROS];
+
+typedef struct {
+  int64_t n, h, w, c, oh, ow, f, kh, kw;
+  int64_t stride_y, stride_x, top, left, dilation_y, dilation_x;
+  float lower, upper;
+  const float *data, *weights, *bias, *addend;
+  float *out;
+} Convolution;
+
+INLINE vec load(const float *p) { return *(const vec *)p; }
+
+INLINE vec clip(vec x, float lower, float upper) {
+#if defined(__AVX512F__)
+  return _mm512_min_ps(_mm512_set1_ps(upper), _mm512_max_ps(_mm512_set1_ps(lower), x));
+#elif defined(__AVX__)
+  return _mm256_min_ps(_mm256_set1_ps(upper), _mm256_max_ps(_mm256_set1_ps(lower), x));
+#else
+  for (int i = 0; i < LANES; i++) x[i] = x[i] < lower ? lower : x[i] > upper ? upper : x[i];
+  return x;
+#endif
+}
+
+/* Pixels -----------------------------------------------------------------------------------------
+   A tile is a run of output pixels, which may go over the ends of rows and pictures. `table` has
+   MOST_PIXELS pointers for each position of the window: to the input below it, or to zeros. */
+
+typedef struct {
+  int64_t first, count, width; /* `width` pixels, of which `count` are distinct */
+  const float *table[MOST_TAPS][MOST_PIXELS];
+  int64_t steps, length;  /* table rows, and how many floats of input each pointer is good for */
+} Tile;
+
+/* Points at channels [channel, channel + length) of all inputs of the tile's pixels. Positions
+   beside each other are one run of kw * c floats where no pixel's window leaves the row. */
+static void point(const Convolution *s, Tile *t, int64_t channel, int64_t length) {
+  int64_t y[MOST_PIXELS], x[MOST_PIXELS];
+  int64_t start[MOST_PIXELS];
+  int64_t row = t->first / s->ow, ox = t->first % s->ow, oy = row % s->oh, picture = row / s->oh;
+  int joined = s->dilation_x == 1 && length == s->c && s->kw * s->c <= ZEROS;
+  for (int64_t p = 0; p < t->width; p++) {
+    y[p] = oy * s->stride_y - s->top;
+    x[p] = ox * s->stride_x - s->left;
+    start[p] = ((picture * s->h + y[p]) * s->w + x[p]) * s->c + channel;
+    joined &= x[p] >= 0 && x[p] + s->kw <= s->w;
+    if (p + 1 >= t->count) continue; /* the last pixel is repeated */
+    if (++ox == s->ow) {
+      ox = 0;
+      if (++oy == s->oh) oy = 0, picture++;
+    }
+  }
+  int64_t across = joined ? 1 : s->kw, step = 0;
+  for (int64_t i = 0; i < s->kh; i++) {
+    for (int64_t j = 0; j < across; j++, step++) {
+      int64_t down = i * s->dilation_y, right = j * s->dilation_x;
+      int64_t offset = (down * s->w + right) * s->c;
+      for (int p = 0; p < t->width; p++) {
+        int inside = (uint64_t)(y[p] + down) < (uint64_t)s->h &&
+                     (joined || (uint64_t)(x[p] + right) < (uint64_t)s->w);
+        t->table[step][p] = inside ? s->data + start[p] + offset : zeros;
+      }
+    }
+  }
+  t->steps = step;
+  t->length = joined ? s->kw * length : length;
+}
+
+/* Products ---------------------------------------------------------------------------------------
+   A panel is V vectors of filters: weights (kh, kw, c, V * LANES). The last vector of all ends with
+   the last filter: it may share filters with the vector before it, which compute the same. */
+
+typedef struct {
+  const float *weights; /* of the first channel of the block */
+  int64_t gap;          /* floats between the weights of one step's block and the next's */
+  const float *bias, *addend;
+  float *out;           /* of the tile's first pixel, the panel's first filter */
+  int64_t last;         /* the panel's last vector, in floats from its first */
+  int bounded;
+} Panel;
+
+INLINE void product(const int P, const int V, const Convolution *s, const Tile *t, Panel panel) {
+  vec sums[MOST_PIXELS][WIDEST];
+  const float *weights = panel.weights;
+  for (int p = 0; p < P; p++) {
+    int64_t offset = (p < t->count ? p : t->count - 1) * s->f;
+    for (int v = 0; v < V; v++) {
+      int64_t filter = v < V - 1 ? v * LANES : panel.last;
+      sums[p][v] = panel.bias ? load(panel.bias + filter) : (vec){0};
+      if (panel.addend) sums[p][v] += load(panel.addend + offset + filter);
+    }
+  }
+  for (int64_t step = 0; step < t->steps; step++) {
+    const float *inputs[MOST_PIXELS];
+    for (int p = 0; p < P; p++) inputs[p] = t->table[step][p];
+    for (int64_t k = 0; k < t->length; k++) {
+      vec w[WIDEST];
+      for (int v = 0; v < V; v++) w[v] = load(weights + v * LANES);
+      for (int p = 0; p < P; p++)
+        for (int v = 0; v < V; v++) sums[p][v] += inputs[p][k] * w[v];
+      weights += V * LANES;
+    }
+    weights += panel.gap;
+  }
+  for (int p = 0; p < P; p++) {
+    int64_t offset = (p < t->count ? p : t->count - 1) * s->f;
+    for (int v = 0; v < V; v++) {
+      int64_t filter = v < V - 1 ? v * LANES : panel.last;
+      vec sum = panel.bounded ? clip(sums[p][v], s->lower, s->upper) : sums[p][v];
+      *(vec *)(panel.out + offset + filter) = sum;
+    }
+  }
+}
+
+typedef void Product(const Convolution *, const Tile *, Panel);
+
+/* Numbers of pixels with code of their own: a tile takes the next that is not less. No panel of
+   fewer vectors needs more than the widest one's first. */
+#if WIDEST == 4
+#define SIZES_3(DO) DO(3, 8) DO(3, 7) DO(3, 6) DO(3, 5) DO(3, 3) DO(3, 1)
+#define SIZES_4(DO) DO(4, 6) DO(4, 5) DO(4, 4) DO(4, 3) DO(4, 2) DO(4, 1)
+#define SIZES_2(DO) DO(2, 12) DO(2, 11) DO(2, 8) DO(2, 6) DO(2, 3) DO(2, 1)
+#else
+#define SIZES_2(DO) DO(2, 6) DO(2, 5) DO(2, 4) DO(2, 3) DO(2, 2) DO(2, 1)
+#endif
+#define SIZES_1(DO) DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 6) DO(1, 3) DO(1, 1)
+
+#define DEFINE(V, P)                                                                       \
+  static void product_##V##_##P(const Convolution *s, const Tile *t, Panel panel) {        \
+    product(P, V, s, t, panel);                                                            \
+  }
+#define ENTRY(V, P) {P, product_##V##_##P},
+SIZES_1(DEFINE) SIZES_2(DEFINE)
+#if WIDEST == 4
+SIZES_3(DEFINE) SIZES_4(DEFINE)
+#endif
+
+static const struct {
+  int64_t pixels;
+  Product *run;
+} products[WIDEST][6] = {
+    {SIZES_1(ENTRY)},
+    {SIZES_2(ENTRY)},
+#if WIDEST == 4
+    {SIZES_3(ENTRY)},
+    {SIZES_4(ENTRY)},
+#endif
+};
+
+static void multiply(const Convolution *s, const Tile *t, int64_t vectors, Panel panel) {
+  int size = 5;
+  while (products[vectors - 1][size].pixels < t->count) size--;
+  products[vectors - 1][size].run(s, t, panel);
+}
+
+/* Depthwise --------------------------------------------------------------------------------------
+   Weights are (kh, kw, c); a last vector that is not full starts earlier. */
+
+#define COLUMNS 4
+
+static void depthwise(const Convolution *s, const Tile *t) {
+  for (int64_t next = 0; next < s->c; next += LANES) {
+    int64_t channel = next + LANES <= s->c ? next : s->c - LANES, offsets[COLUMNS];
+    vec sums[COLUMNS];
+    for (int p = 0; p < COLUMNS; p++) {
+      offsets[p] = (t->first + (p < t->count ? p : t->count - 1)) * s->c + channel;
+      sums[p] = s->bias ? load(s->bias + channel) : (vec){0};
+      if (s->addend) sums[p] += load(s->addend + offsets[p]);
+    }
+    for (int64_t step = 0; step < t->steps; step++) {
+      vec w = load(s->weights + step * s->c + channel);
+      for (int p = 0; p < COLUMNS; p++) sums[p] += load(t->table[step][p] + channel) * w;
+    }
+    for (int p = 0; p < COLUMNS; p++)
+      *(vec *)(s->out + offsets[p]) = clip(sums[p], s->lower, s->upper);
+  }
+}
+
+/* Tasks ------------------------------------------------------------------------------------------
+   One task is a range of tiles with a group of panels whose weights stay in L2; where those of one
+   panel do not fit, a block of channels is summed for all tiles before the next. */
+
+typedef struct {
+  Convolution s;
+  int is_depthwise;
+  int64_t vectors, panels, tiles, groups, chunks, block;
+  atomic_long next, done, users;
+} Job;
+
+static void plan(Job *job, int64_t threads) {
+  const Convolution *s = &job->s;
+  int64_t pixels = s->n * s->oh * s->ow, weights = s->kh * s->kw * s->c * LANES;
+  int64_t wanted = threads > 1 ? 4 * threads : 1;
+  job->vectors = (s->f + LANES - 1) / LANES;
+  job->panels = job->is_depthwise ? 1 : (job->vectors + WIDEST - 1) / WIDEST;
+  int64_t widest = (job->vectors + job->panels - 1) / job->panels;
+  int64_t width = job->is_depthwise ? COLUMNS : products[widest - 1][0].pixels;
+  job->tiles = (pixels + width - 1) / width;
+  job->block = s->c;
+  job->groups = 1;
+  if (!job->is_depthwise) {
+    int64_t blocks = (weights * widest + CACHED_WEIGHTS - 1) / CACHED_WEIGHTS;
+    if (blocks > 1 && s->f % LANES == 0 && job->tiles > 2) job->block = (s->c + blocks - 1) / blocks;
+    int64_t fit = CACHED_WEIGHTS / (weights * widest);
+    job->groups = fit > 1 ? (job->panels + fit - 1) / fit : job->panels;
+    if (job->tiles < 2 * wanted && job->groups < wanted)
+      job->groups = wanted < job->panels ? wanted : job->panels;
+  }
+  job->chunks = (wanted + job->groups - 1) / job->groups;
+  if (job->chunks > job->tiles) job->chunks = job->tiles;
+}
+
+static void run_task(const Job *job, int64_t task) {
+  const Convolution *s = &job->s;
+  int64_t group = task / job->chunks, chunk = task % job->chunks, pixels = s->n * s->oh * s->ow;
+  int64_t first = job->tiles * chunk / job->chunks, last = job->tiles * (chunk + 1) / job->chunks;
+  int64_t widest = (job->vectors + job->panels - 1) / job->panels;
+  Tile tile;
+  for (int64_t channel = 0; channel < s->c; channel += job->block) {
+    int64_t length = s->c - channel < job->block ? s->c - channel : job->block;
+    for (int64_t i = first; i < last; i++) {
+      tile.first = pixels * i / job->tiles;
+      tile.count = pixels * (i + 1) / job->tiles - tile.first;
+      if (job->is_depthwise) {
+        tile.width = COLUMNS;
+        point(s, &tile, 0, 0);
+        depthwise(s, &tile);
+        continue;
+      }
+      tile.width = products[widest - 1][0].pixels;
+      point(s, &tile, channel, length);
+      for (int64_t g = job->panels * group / job->groups; g < job->panels * (group + 1) / job->groups; g++) {
+        int64_t start = job->vectors * g / job->panels, end = job->vectors * (g + 1) / job->panels;
+        int64_t filter = start * LANES, v = end - start;
+        Panel panel = {
+            .weights = s->weights + filter * s->kh * s->kw * s->c + channel * v * LANES,
+            .gap = (s->c - length) * v * LANES,
+            .bias = s->bias && !channel ? s->bias + filter : NULL,
+            .out = s->out + tile.first * s->f + filter,
+            .last = end == job->vectors ? s->f - LANES - filter : (v - 1) * LANES,
+            .bounded = channel + length == s->c,
+        };
+        if (channel) panel.addend = panel.out;
+        else if (s->addend) panel.addend = s->addend + tile.first * s->f + filter;
+        multiply(s, &tile, v, panel);
+      }
+    }
+  }
+}
+
+static void work(Job *job) {
+  int64_t tasks = job->groups * job->chunks, task;
+  while ((task = atomic_fetch_add(&job->next, 1)) < tasks) {
+    run_task(job, task);
+    atomic_fetch_add(&job->done, 1);
+  }
+}
+
+static void leave(Job *job) {
+  if (atomic_fetch_sub(&job->users, 1) == 1) free(job);
+}
+
+static void help(void *job) {
+  work(job);
+  leave(job);
+}
+
+static void destroy(const XLA_FFI_Api *api, XLA_FFI_Error *error) {
+  XLA_FFI_Error_Destroy_Args args = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, NULL, error};
+  api->XLA_FFI_Error_Destroy(&args);
+}
+
+/* Handler ----------------------------------------------------------------------------------------
+   Arguments: data (n, h, w, c), weights, bias and addend if there are such. Attributes, by name:
+   bounds (lower, upper); settings (kh, kw, strides, padding, dilation, depthwise, bias, addend). */
+
+XLA_FFI_Error *executorkit_convolution(XLA_FFI_CallFrame *call) {
+  if (call->extension_start && call->extension_start->type == XLA_FFI_Extension_Metadata) {
+    XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)call->extension_start)->metadata;
+    metadata->api_version.major_version = XLA_FFI_API_MAJOR;
+    metadata->api_version.minor_version = XLA_FFI_API_MINOR;
+    return NULL;
+  }
+  const float *bounds = ((XLA_FFI_Array *)call->attrs.attrs[0])->data;
+  const int64_t *settings = ((XLA_FFI_Array *)call->attrs.attrs[1])->data;
+  XLA_FFI_Buffer **args = (XLA_FFI_Buffer **)call->args.args, *out = call->rets.rets[0];
+  const int64_t *in = args[0]->dims;
+  Job *job = malloc(sizeof *job);
+  *job = (Job){
+      .s = {.n = in[0], .h = in[1], .w = in[2], .c = in[3],
+            .oh = out->dims[1], .ow = out->dims[2], .f = out->dims[3],
+            .kh = settings[0], .kw = settings[1], .stride_y = settings[2], .stride_x = settings[3],
+            .top = settings[4], .left = settings[5],
+            .dilation_y = settings[6], .dilation_x = settings[7],
+            .lower = bounds[0], .upper = bounds[1],
+            .data = args[0]->data, .weights = args[1]->data,
+            .bias = settings[9] ? args[2]->data : NULL,
+            .addend = settings[10] ? args[2 + settings[9]]->data : NULL, .out = out->data},
+      .is_depthwise = settings[8],
+      .users = 1,
+  };
+  Convolution *s = &job->s;
+  int64_t pixels = s->n * s->oh * s->ow, threads = 1;
+  if (pixels * s->f * s->kh * s->kw * (job->is_depthwise ? 8 : s->c) > SMALL) {
+    XLA_FFI_ThreadPool_NumThreads_Args count = {
+        XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, NULL, call->ctx, &threads};
+    XLA_FFI_Error *error = call->api->XLA_FFI_ThreadPool_NumThreads(&count);
+    if (error) destroy(call->api, error), threads = 1;
+  }
+  if (pixels > 0 && s->f > 0) {
+    plan(job, threads);
+    int64_t tasks = job->groups * job->chunks;
+    for (int64_t i = 1; i < threads && i < tasks; i++) {
+      XLA_FFI_ThreadPool_Schedule_Args schedule = {
+          XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, NULL, call->ctx, help, job};
+      atomic_fetch_add(&job->users, 1);
+      XLA_FFI_Error *error = call->api->XLA_FFI_ThreadPool_Schedule(&schedule);
+      if (error) destroy(call->api, error), leave(job);
+    }
+    work(job);
+    for (int spins = 0; atomic_load(&job->done) < tasks; spins++)
+      if (spins > 10000) sched_yield();
+  }
+  leave(job);
+  return NULL;
+}
+
+const int64_t executorkit_layout[] = {LANES, WIDEST, MOST_TAPS, ZEROS};
