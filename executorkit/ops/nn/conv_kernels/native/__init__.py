@@ -1,104 +1,154 @@
 """A convolution for inference on CPUs, written in C (``convolution.c``), where a compiler exists.
 
 Bias, addend and bounds (ReLU: 0; ReLU6: 0 and 6) are applied while sums are in registers. Data are
-float32 with channels last. The kernel sums products directly: a tile of 6 to 12 pixels times one to
-four vectors of filters stays in registers while the window and its channels pass by.
+float32 with channels last. The kernel sums products directly: a tile of 6 to 12 pixels times a
+panel of one to four vectors of filters stays in registers while the window and its channels pass
+by. Weights are packed in the kernel's order before.
+
+The library is built at its first use, in about two seconds of ``cc``; the disk cache keeps it.
 """
 
+import base64
 import ctypes
-import hashlib
 import os
 import platform
 import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jaxlib.version import __version__ as jaxlib_version
+from jax import Array, lax
 
 from ....schema.attrs import Shape
 
-_NAME = "executorkit_convolution"
+#: The name of the FFI's target.
+TARGET = "executorkit_convolution"
+#: The largest window, and the most channels.
+_TAPS, _CHANNELS = 256, 16384
 _SOURCE = Path(__file__).with_name("convolution.c")
 _lock = threading.Lock()
-#: Numbers of the kernel (vector width, vectors of a panel, most window positions, most channels);
-#: None before the first use, empty where there is no kernel.
-_layout: tuple[int, ...] | None = None
+#: None before the first use.
+_is_loaded: bool | None = None
+
+#: Answers a question in JSON's types, from files of earlier processes where these are kept
+#: (``program`` sets it).
+answer: Callable[[Callable[[], Hashable], Callable[[], Any]], Any] = lambda question, find: find()
 
 
-def available(directory: Path | None = None) -> bool:
-    """Tells whether the kernel is loaded; the first call loads it, or builds it in about a second.
-
-    Args:
-        directory: Where libraries are kept for other processes. None: nowhere.
-    """
-    global _layout
-    with _lock:
-        if _layout is None:
-            try:
-                _layout = _load(directory)
-            except (OSError, subprocess.SubprocessError, AttributeError):
-                _layout = ()
-    return bool(_layout)
-
-
-def _load(directory: Path | None) -> tuple[int, ...]:
-    native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
-    flags = ["-O3", native, "-shared", "-fPIC", f"-I{jax.ffi.include_dir()}"]
-    facts = _SOURCE.read_text(), flags[:-1], jaxlib_version, _processor()
-    name = f"{_NAME}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.so"
-    with tempfile.TemporaryDirectory(dir=directory) as folder:
-        path = Path(directory or folder, name)
-        if not path.exists():
-            compiler = shutil.which(os.environ.get("CC") or "cc")
-            if compiler is None:
-                return ()
-            built = Path(folder, "built.so")
-            command = [compiler, *flags, "-o", str(built), str(_SOURCE)]
-            subprocess.run(command, check=True, capture_output=True, timeout=120)
-            built.rename(path)
-        library = ctypes.CDLL(str(path))
-    jax.ffi.register_ffi_target(_NAME, jax.ffi.pycapsule(library[_NAME]), platform="cpu")
-    return tuple((ctypes.c_int64 * 4).in_dll(library, "executorkit_layout"))
-
-
-def _processor() -> list[str]:
+@lru_cache(maxsize=1)
+def _lanes() -> int:
+    """Returns the floats in a vector; 0 for processors that the kernel is not written for."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return 0
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        lines = []
-    kinds = "model name", "flags", "Features", "CPU implementer", "CPU part"
-    return sorted({line for line in lines if line.startswith(kinds)}) or [platform.processor()]
+        return 0
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    return 16 if "avx512f" in flags else 8 if {"avx2", "fma"} <= {*flags} else 0
 
 
-def supports(data: Shape, weight: Shape, groups: int) -> bool:
-    """Tells whether the kernel takes a convolution.
+def _compiler() -> str | None:
+    return shutil.which(os.environ.get("CC") or "cc")
+
+
+def wanted() -> bool:
+    """Tells whether there is a processor and a compiler for the kernel; builds nothing."""
+    return _lanes() > 0 and _compiler() is not None and _is_loaded is not False
+
+
+def available() -> bool:
+    """Tells whether the kernel is loaded; the first call loads it, or builds it."""
+    global _is_loaded
+    with _lock:
+        if _is_loaded is None:
+            _is_loaded = wanted() and _load()
+    return _is_loaded
+
+
+def _load() -> bool:
+    library = answer(lambda: (TARGET, _compiler()), _built)
+    if library is None:
+        return False
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "convolution.so")
+            path.write_bytes(base64.b64decode(library))
+            handler = ctypes.CDLL(str(path))[TARGET]
+        jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform="cpu")
+    except OSError:
+        return False
+    return True
+
+
+def _built() -> str | None:
+    """Returns the library in base64; None where it cannot be built."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "convolution.so")
+        # Tuned for Zen, GCC 12 keeps pointers in vector registers, which the sums need.
+        command = [
+            _compiler() or "cc", "-O3", "-march=native", "-mtune=skylake-avx512", "-shared", "-fPIC",
+            f"-DLANES={_lanes()}", f"-DWIDEST={_widest()}", f"-DMOST_TAPS={_TAPS}",
+            f"-DMOST_CHANNELS={_CHANNELS}", f"-I{jax.ffi.include_dir()}",
+            "-o", str(path), str(_SOURCE),
+        ]  # fmt: skip
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=120)
+            return base64.b64encode(path.read_bytes()).decode()
+        except (OSError, subprocess.SubprocessError):
+            return None
+
+
+def supports(
+    data: Shape,
+    weight: Shape,
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+    groups: int,
+) -> bool:
+    """Tells whether the kernel takes a convolution; the parameters are as in ``conv2d``.
 
     Args:
         data: The shape (samples, height, width, channels).
         weight: The shape (kernel height, kernel width, channels of a group, filters).
-        groups: 1, or the number of channels and of filters.
+        strides: Steps of the window.
+        padding: Numbers of zeros before and after the rows, and the columns.
+        dilation: Steps inside of the window.
+        groups: Groups of channels: one, or one for each channel and filter.
     """
-    if not available() or len(data) != 4:
-        return False
-    (lanes, _, taps, channels), filters = _layout or (), weight[3]
     return (
-        (groups == 1 or groups == data[3] == filters)
-        and filters >= lanes
-        and weight[0] * weight[1] <= taps
-        and 0 < data[3] <= channels
+        (groups == 1 or groups == data[3] == weight[3])
+        and 0 < _lanes() <= weight[3]
+        and weight[0] * weight[1] <= _TAPS
+        and 0 < data[3] <= _CHANNELS
+        and min(*strides, *dilation) > 0
     )
 
 
+def _widest() -> int:
+    """Returns the most vectors of a panel: sums of 6 pixels x 4 fill 32 registers, 6 x 2 fill 16."""
+    return 4 if _lanes() == 16 else 2
+
+
+def _panels(filters: int) -> list[tuple[int, int]]:
+    """Returns the numbers of panels, and their filters: first those with one vector more."""
+    vectors = -(-filters // _lanes())
+    panels = -(-vectors // _widest())
+    few, more = divmod(vectors, panels)
+    return [(n, v * _lanes()) for n, v in ((more, few + 1), (panels - more, few)) if n]
+
+
 def pack(weight: Array, groups: int) -> Array:
-    """Returns the weight in the kernel's order, as an array of shape (kernel height, kernel width,
-    channels of a group, padded filters) whose elements have no meaning of their own.
+    """Returns the weight in the kernel's order: (panel, kernel height, kernel width, channel,
+    filter of the panel), flat; as it is for one group for each channel.
 
     Args:
         weight: (kernel height, kernel width, channels of a group, filters).
@@ -106,28 +156,44 @@ def pack(weight: Array, groups: int) -> Array:
     """
     if groups > 1:
         return weight
-    lanes, widest = (_layout or ())[:2]
     *window, filters = weight.shape
-    vectors = -(-filters // lanes)
-    # The last vector ends with the last filter: it may repeat some of the vector before it.
-    starts = np.minimum(np.arange(vectors) * lanes, filters - lanes)
-    rows = weight.reshape(-1, filters)
-    panels = -(-vectors // widest)
-    ends = [vectors * (i + 1) // panels for i in range(panels)]
-    parts = [
-        rows[:, (starts[start:end, None] + np.arange(lanes)).reshape(-1)].reshape(-1)
-        for start, end in zip([0, *ends], ends, strict=False)
-    ]
-    return jnp.concatenate(parts).reshape(*window, vectors * lanes)
+    rows = lax.reshape(weight, (int(np.prod(window)), filters))
+    if filters % _lanes():  # the last vector ends with the last filter: it repeats some
+        whole = lax.slice_in_dim(rows, 0, filters - filters % _lanes(), axis=1)
+        rows = lax.concatenate([whole, lax.slice_in_dim(rows, filters - _lanes(), filters, axis=1)], 1)
+    parts, start = [], 0
+    for panels, width in _panels(filters):
+        part = lax.slice_in_dim(rows, start, start := start + panels * width, axis=1)
+        part = lax.transpose(lax.reshape(part, (len(rows), panels, width)), (1, 0, 2))
+        parts.append(lax.reshape(part, (part.size,)))
+    return parts[0] if len(parts) == 1 else lax.concatenate(parts, 0)
+
+
+def unpack(packed: Array, shape: Shape, groups: int) -> Array:
+    """Returns the weight that ``pack`` was given, which had a shape and a number of groups."""
+    if groups > 1:
+        return packed
+    *window, filters = shape
+    rows, parts, start = int(np.prod(window)), [], 0
+    for panels, width in _panels(filters):
+        part = lax.slice_in_dim(packed, start, start := start + rows * panels * width)
+        part = lax.transpose(lax.reshape(part, (panels, rows, width)), (1, 0, 2))
+        parts.append(lax.reshape(part, (rows, panels * width)))
+    weight = lax.concatenate(parts, 1)
+    if rest := filters % _lanes():
+        whole, end = filters - rest, weight.shape[1]
+        parts = [(0, whole), (end - rest, end)]
+        weight = lax.concatenate([lax.slice_in_dim(weight, *p, axis=1) for p in parts], 1)
+    return lax.reshape(weight, shape)
 
 
 def conv2d(
     data: Array,
-    weight: Array,
+    packed: Array,
     bias: Array | None = None,
     addend: Array | None = None,
     *,
-    filters: int,
+    shape: Shape,
     strides: Sequence[int],
     padding: Sequence[tuple[int, int]],
     dilation: Sequence[int] = (1, 1),
@@ -135,14 +201,14 @@ def conv2d(
     lower: float | None = None,
     upper: float | None = None,
 ) -> Array:
-    """Returns the convolution (samples, rows, columns, filters), plus bias and addend, clipped.
+    """Returns the convolution (samples, rows, columns, filters), plus bias and addend, bounded.
 
     Args:
         data: (samples, height, width, channels), float32.
-        weight: As ``pack`` returns it.
+        packed: The weight as ``pack`` returns it.
         bias: (filters,).
         addend: As the result; it is added before the bounds apply.
-        filters: The number of filters.
+        shape: The weight's shape (kernel height, kernel width, channels of a group, filters).
         strides: Steps of the window.
         padding: Numbers of zeros before and after the rows, and the columns.
         dilation: Steps inside of the window.
@@ -150,15 +216,16 @@ def conv2d(
         lower: The least result.
         upper: The greatest result.
     """
-    kernel = weight.shape[:2]
-    axes = zip(data.shape[1:3], kernel, strides, padding, dilation, strict=True)
+    axes = zip(data.shape[1:3], shape, strides, padding, dilation, strict=False)
     sizes = [max(0, (n + sum(p) - d * (k - 1) - 1) // s + 1) for n, k, s, p, d in axes]
-    result = jax.ShapeDtypeStruct((data.shape[0], *sizes, filters), jnp.float32)
+    result = jax.ShapeDtypeStruct((data.shape[0], *sizes, shape[3]), jnp.float32)
     settings = [
-        *kernel, *strides, padding[0][0], padding[1][0], *dilation, groups > 1,
-        bias is not None, addend is not None,
+        *shape[:2], *strides, padding[0][0], padding[1][0], *dilation,
+        groups > 1, bias is not None, addend is not None,
     ]  # fmt: skip
     bounds = -np.inf if lower is None else lower, np.inf if upper is None else upper
-    operands = [a for a in (data, weight, bias, addend) if a is not None]
-    call = jax.ffi.ffi_call(_NAME, result)
-    return call(*operands, bounds=np.array(bounds, np.float32), settings=np.array(settings, np.int64))
+    return jax.ffi.ffi_call(TARGET, result)(
+        *(a for a in (data, packed, bias, addend) if a is not None),
+        bounds=np.array(bounds, np.float32),
+        settings=np.array(settings, np.int64),
+    )

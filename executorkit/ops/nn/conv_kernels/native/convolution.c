@@ -8,36 +8,22 @@
 
 #include "xla/ffi/api/c_api.h"
 
-#if defined(__x86_64__)
 #include <immintrin.h>
-#endif
 
-#if defined(__AVX512F__)
-#define LANES 16
-#elif defined(__AVX__)
-#define LANES 8
-#else
-#define LANES 4
-#endif
-
-/* A tile of pixels x a panel of vectors of filters: with 32 registers 6 x 4 (24 sums, 4 weights),
-   8 x 3, 12 x 2 or 12 x 1; with 16 registers 6 x 2 or 12 x 1. */
-#if defined(__AVX512F__) || defined(__aarch64__)
-#define WIDEST 4
-#else
-#define WIDEST 2
-#endif
+/* A tile of pixels x a panel of vectors of filters is, with 32 registers, 6 x 4 (24 sums, 4
+   weights), 8 x 3, 12 x 2 or 12 x 1; with 16 registers 6 x 2 or 12 x 1. `__init__.py` defines:
+   LANES: the floats in a vector, 16 or 8; WIDEST: the most vectors of a panel, 4 or 2;
+   MOST_TAPS: the most positions of a window; MOST_CHANNELS. */
 
 #define MOST_PIXELS 12
-#define MOST_TAPS 256           /* window positions; `supports` refuses more */
-#define ZEROS 16384             /* the longest run of zeros that stands for padding */
 #define CACHED_WEIGHTS 65536    /* floats of weights that stay in L2 while tiles pass by */
 #define SMALL 1000000           /* multiplications that are not worth a second thread */
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define INLINE static inline __attribute__((always_inline))
 
 typedef float vec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
-static const float zeros[ZEROS];
+static const float zeros[MOST_CHANNELS];
 
 typedef struct {
   int64_t n, h, w, c, oh, ow, f, kh, kw;
@@ -49,14 +35,12 @@ typedef struct {
 
 INLINE vec load(const float *p) { return *(const vec *)p; }
 
+/* A NaN stays: the second operand is the result where one is NaN. */
 INLINE vec clip(vec x, float lower, float upper) {
-#if defined(__AVX512F__)
+#if LANES == 16
   return _mm512_min_ps(_mm512_set1_ps(upper), _mm512_max_ps(_mm512_set1_ps(lower), x));
-#elif defined(__AVX__)
-  return _mm256_min_ps(_mm256_set1_ps(upper), _mm256_max_ps(_mm256_set1_ps(lower), x));
 #else
-  for (int i = 0; i < LANES; i++) x[i] = x[i] < lower ? lower : x[i] > upper ? upper : x[i];
-  return x;
+  return _mm256_min_ps(_mm256_set1_ps(upper), _mm256_max_ps(_mm256_set1_ps(lower), x));
 #endif
 }
 
@@ -65,38 +49,42 @@ INLINE vec clip(vec x, float lower, float upper) {
    MOST_PIXELS pointers for each position of the window: to the input below it, or to zeros. */
 
 typedef struct {
-  int64_t first, count, width; /* `width` pixels, of which `count` are distinct */
+  int64_t first, count, width;  /* `width` pixels, of which `count` are distinct */
+  int64_t picture, oy, ox;      /* the pixel after the tile */
+  int64_t steps, length;        /* table rows; how many floats of input each pointer is good for */
   const float *table[MOST_TAPS][MOST_PIXELS];
-  int64_t steps, length;  /* table rows, and how many floats of input each pointer is good for */
 } Tile;
 
-/* Points at channels [channel, channel + length) of all inputs of the tile's pixels. Positions
-   beside each other are one run of kw * c floats where no pixel's window leaves the row. */
-static void point(const Convolution *s, Tile *t, int64_t channel, int64_t length) {
-  int64_t y[MOST_PIXELS], x[MOST_PIXELS];
-  int64_t start[MOST_PIXELS];
-  int64_t row = t->first / s->ow, ox = t->first % s->ow, oy = row % s->oh, picture = row / s->oh;
-  int joined = s->dilation_x == 1 && length == s->c && s->kw * s->c <= ZEROS;
-  for (int64_t p = 0; p < t->width; p++) {
-    y[p] = oy * s->stride_y - s->top;
-    x[p] = ox * s->stride_x - s->left;
-    start[p] = ((picture * s->h + y[p]) * s->w + x[p]) * s->c + channel;
-    joined &= x[p] >= 0 && x[p] + s->kw <= s->w;
-    if (p + 1 >= t->count) continue; /* the last pixel is repeated */
-    if (++ox == s->ow) {
-      ox = 0;
-      if (++oy == s->oh) oy = 0, picture++;
+/* Points at channels [channel, channel + length) of all inputs of the next `count` pixels.
+   Positions beside each other are one run of kw * c floats where no window leaves the picture. */
+static __attribute__((noinline)) void point(const Convolution *s, Tile *t, int64_t channel, int64_t length) {
+  int64_t down = (s->kh - 1) * s->dilation_y, right = (s->kw - 1) * s->dilation_x;
+  int64_t ys[MOST_PIXELS], xs[MOST_PIXELS], offsets[MOST_PIXELS], p = 0;
+  int inside = 1;
+  while (p < t->count) { /* a row */
+    int64_t y = t->oy * s->stride_y - s->top, x = t->ox * s->stride_x - s->left;
+    int64_t offset = ((t->picture * s->h + y) * s->w + x) * s->c + channel;
+    int64_t end = p + MIN(t->count - p, s->ow - t->ox);
+    t->ox += end - p;
+    inside &= (y >= 0) & (y + down < s->h) & (x >= 0) & (x + (end - p - 1) * s->stride_x + right < s->w);
+    for (; p < end; p++) {
+      ys[p] = y, xs[p] = x, offsets[p] = offset;
+      x += s->stride_x, offset += s->stride_x * s->c;
     }
+    if (t->ox < s->ow) break;
+    t->ox = 0;
+    if (++t->oy == s->oh) t->oy = 0, t->picture++;
   }
+  for (; p < t->width; p++) ys[p] = ys[p - 1], xs[p] = xs[p - 1], offsets[p] = offsets[p - 1];
+  int joined = inside && s->dilation_x == 1 && length == s->c && s->kw * s->c <= MOST_CHANNELS;
   int64_t across = joined ? 1 : s->kw, step = 0;
   for (int64_t i = 0; i < s->kh; i++) {
     for (int64_t j = 0; j < across; j++, step++) {
-      int64_t down = i * s->dilation_y, right = j * s->dilation_x;
-      int64_t offset = (down * s->w + right) * s->c;
-      for (int p = 0; p < t->width; p++) {
-        int inside = (uint64_t)(y[p] + down) < (uint64_t)s->h &&
-                     (joined || (uint64_t)(x[p] + right) < (uint64_t)s->w);
-        t->table[step][p] = inside ? s->data + start[p] + offset : zeros;
+      down = i * s->dilation_y, right = j * s->dilation_x;
+      const float *data = s->data + (down * s->w + right) * s->c, **row = t->table[step];
+      for (p = 0; p < t->width; p++) {
+        int covered = inside || ((uint64_t)(ys[p] + down) < (uint64_t)s->h && (uint64_t)(xs[p] + right) < (uint64_t)s->w);
+        row[p] = covered ? data + offsets[p] : zeros;
       }
     }
   }
@@ -117,37 +105,32 @@ typedef struct {
   int bounded;
 } Panel;
 
+/* The loops over P pixels and V vectors are unrolled, so that all sums are in registers. */
+#define EACH_SUM                                    \
+  _Pragma("GCC unroll 12") for (int p = 0; p < P; p++) \
+    _Pragma("GCC unroll 4") for (int v = 0; v < V; v++)
+
 INLINE void product(const int P, const int V, const Convolution *s, const Tile *t, Panel panel) {
-  vec sums[MOST_PIXELS][WIDEST];
+  vec sums[MOST_PIXELS][WIDEST], w[WIDEST];
+  int64_t pixel[MOST_PIXELS], filter[WIDEST];
+  for (int v = 0; v < V; v++) filter[v] = v < V - 1 ? v * LANES : panel.last;
+  for (int p = 0; p < P; p++) pixel[p] = (p < t->count ? p : t->count - 1) * s->f;
+  for (int v = 0; v < V; v++) w[v] = panel.bias ? load(panel.bias + filter[v]) : (vec){0};
+  EACH_SUM sums[p][v] = w[v];
   const float *weights = panel.weights;
-  for (int p = 0; p < P; p++) {
-    int64_t offset = (p < t->count ? p : t->count - 1) * s->f;
-    for (int v = 0; v < V; v++) {
-      int64_t filter = v < V - 1 ? v * LANES : panel.last;
-      sums[p][v] = panel.bias ? load(panel.bias + filter) : (vec){0};
-      if (panel.addend) sums[p][v] += load(panel.addend + offset + filter);
-    }
-  }
   for (int64_t step = 0; step < t->steps; step++) {
     const float *inputs[MOST_PIXELS];
-    for (int p = 0; p < P; p++) inputs[p] = t->table[step][p];
-    for (int64_t k = 0; k < t->length; k++) {
-      vec w[WIDEST];
+    for (int p = 0; p < P; p++) inputs[p] = t->table[step][p] + t->length;
+    for (int64_t k = -t->length; k < 0; k++) {
       for (int v = 0; v < V; v++) w[v] = load(weights + v * LANES);
-      for (int p = 0; p < P; p++)
-        for (int v = 0; v < V; v++) sums[p][v] += inputs[p][k] * w[v];
+      EACH_SUM sums[p][v] += inputs[p][k] * w[v];
       weights += V * LANES;
     }
     weights += panel.gap;
   }
-  for (int p = 0; p < P; p++) {
-    int64_t offset = (p < t->count ? p : t->count - 1) * s->f;
-    for (int v = 0; v < V; v++) {
-      int64_t filter = v < V - 1 ? v * LANES : panel.last;
-      vec sum = panel.bounded ? clip(sums[p][v], s->lower, s->upper) : sums[p][v];
-      *(vec *)(panel.out + offset + filter) = sum;
-    }
-  }
+  if (panel.addend) EACH_SUM sums[p][v] += load(panel.addend + pixel[p] + filter[v]);
+  if (panel.bounded) EACH_SUM sums[p][v] = clip(sums[p][v], s->lower, s->upper);
+  EACH_SUM *(vec *)(panel.out + pixel[p] + filter[v]) = sums[p][v];
 }
 
 typedef void Product(const Convolution *, const Tile *, Panel);
@@ -221,24 +204,31 @@ static void depthwise(const Convolution *s, const Tile *t) {
 typedef struct {
   Convolution s;
   int is_depthwise;
-  int64_t vectors, panels, tiles, groups, chunks, block;
+  int64_t vectors, panels, width, tiles, pixels, more_pixels, groups, chunks, block;
   atomic_long next, done, users;
 } Job;
 
 static void plan(Job *job, int64_t threads) {
-  const Convolution *s = &job->s;
+  Convolution *s = &job->s;
+  if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow && !s->top && !s->left) {
+    s->w = s->ow = s->n * s->h * s->w; /* one long row */
+    s->n = s->h = s->oh = 1;
+  }
   int64_t pixels = s->n * s->oh * s->ow, weights = s->kh * s->kw * s->c * LANES;
   int64_t wanted = threads > 1 ? 4 * threads : 1;
   job->vectors = (s->f + LANES - 1) / LANES;
   job->panels = job->is_depthwise ? 1 : (job->vectors + WIDEST - 1) / WIDEST;
   int64_t widest = (job->vectors + job->panels - 1) / job->panels;
-  int64_t width = job->is_depthwise ? COLUMNS : products[widest - 1][0].pixels;
-  job->tiles = (pixels + width - 1) / width;
+  job->width = job->is_depthwise ? COLUMNS : products[widest - 1][0].pixels;
+  job->tiles = (pixels + job->width - 1) / job->width;
+  job->pixels = pixels / job->tiles;
+  job->more_pixels = pixels % job->tiles;
   job->block = s->c;
   job->groups = 1;
   if (!job->is_depthwise) {
     int64_t blocks = (weights * widest + CACHED_WEIGHTS - 1) / CACHED_WEIGHTS;
-    if (blocks > 1 && s->f % LANES == 0 && job->tiles > 2) job->block = (s->c + blocks - 1) / blocks;
+    int repeats_one = s->f % LANES && job->vectors / job->panels == 1; /* filters of two panels */
+    if (!repeats_one) job->block = (s->c + blocks - 1) / blocks;
     int64_t fit = CACHED_WEIGHTS / (weights * widest);
     job->groups = fit > 1 ? (job->panels + fit - 1) / fit : job->panels;
     if (job->tiles < 2 * wanted && job->groups < wanted)
@@ -248,39 +238,41 @@ static void plan(Job *job, int64_t threads) {
   if (job->chunks > job->tiles) job->chunks = job->tiles;
 }
 
+/* The start of the i-th of n parts of a whole: the first parts have what does not divide. */
+INLINE int64_t part(int64_t whole, int64_t n, int64_t i) { return whole / n * i + MIN(whole % n, i); }
+
 static void run_task(const Job *job, int64_t task) {
   const Convolution *s = &job->s;
   int64_t group = task / job->chunks, chunk = task % job->chunks, pixels = s->n * s->oh * s->ow;
-  int64_t first = job->tiles * chunk / job->chunks, last = job->tiles * (chunk + 1) / job->chunks;
-  int64_t widest = (job->vectors + job->panels - 1) / job->panels;
+  int64_t first = part(job->tiles, job->chunks, chunk), last = part(job->tiles, job->chunks, chunk + 1);
+  int64_t g0 = part(job->panels, job->groups, group), g1 = part(job->panels, job->groups, group + 1);
+  int64_t few = job->vectors / job->panels, more = job->vectors % job->panels;
   Tile tile;
+  tile.width = job->width;
   for (int64_t channel = 0; channel < s->c; channel += job->block) {
-    int64_t length = s->c - channel < job->block ? s->c - channel : job->block;
-    for (int64_t i = first; i < last; i++) {
-      tile.first = pixels * i / job->tiles;
-      tile.count = pixels * (i + 1) / job->tiles - tile.first;
+    int64_t length = MIN(job->block, s->c - channel);
+    tile.first = part(pixels, job->tiles, first);
+    tile.ox = tile.first % s->ow, tile.oy = tile.first / s->ow % s->oh, tile.picture = tile.first / s->ow / s->oh;
+    for (int64_t i = first; i < last; i++, tile.first += tile.count) {
+      tile.count = job->pixels + (i < job->more_pixels);
+      point(s, &tile, channel, job->is_depthwise ? 0 : length);
       if (job->is_depthwise) {
-        tile.width = COLUMNS;
-        point(s, &tile, 0, 0);
         depthwise(s, &tile);
         continue;
       }
-      tile.width = products[widest - 1][0].pixels;
-      point(s, &tile, channel, length);
-      for (int64_t g = job->panels * group / job->groups; g < job->panels * (group + 1) / job->groups; g++) {
-        int64_t start = job->vectors * g / job->panels, end = job->vectors * (g + 1) / job->panels;
-        int64_t filter = start * LANES, v = end - start;
+      for (int64_t g = g0; g < g1; g++) {
+        int64_t filter = (g * few + MIN(g, more)) * LANES, vectors = few + (g < more);
         Panel panel = {
-            .weights = s->weights + filter * s->kh * s->kw * s->c + channel * v * LANES,
-            .gap = (s->c - length) * v * LANES,
+            .weights = s->weights + filter * s->kh * s->kw * s->c + channel * vectors * LANES,
+            .gap = (s->c - length) * vectors * LANES,
             .bias = s->bias && !channel ? s->bias + filter : NULL,
             .out = s->out + tile.first * s->f + filter,
-            .last = end == job->vectors ? s->f - LANES - filter : (v - 1) * LANES,
+            .last = g + 1 == job->panels ? s->f - LANES - filter : (vectors - 1) * LANES,
             .bounded = channel + length == s->c,
         };
         if (channel) panel.addend = panel.out;
         else if (s->addend) panel.addend = s->addend + tile.first * s->f + filter;
-        multiply(s, &tile, v, panel);
+        multiply(s, &tile, vectors, panel);
       }
     }
   }
@@ -362,5 +354,3 @@ XLA_FFI_Error *executorkit_convolution(XLA_FFI_CallFrame *call) {
   leave(job);
   return NULL;
 }
-
-const int64_t executorkit_layout[] = {LANES, WIDEST, MOST_TAPS, ZEROS};
