@@ -128,6 +128,7 @@ def supports(
         (groups == 1 or groups == data[3] == weight[3])
         and 0 < _lanes() <= weight[3]
         and weight[0] * weight[1] <= _TAPS
+        and weight[0] * (weight[1] * dilation[1] + 6 * strides[1]) <= 12 * _TAPS
         and 0 < data[3] <= _CHANNELS
         and min(*strides, *dilation) > 0
     )

@@ -175,25 +175,61 @@ static void multiply(const Convolution *s, const Tile *t, int64_t vectors, Panel
 }
 
 /* Depthwise --------------------------------------------------------------------------------------
-   Weights are (kh, kw, c); a last vector that is not full starts earlier. */
+   Weights are (kh, kw, c); a last vector that is not full starts earlier. A tile is COLUMNS pixels
+   of a row; its table has pointers to the columns of input below it, for each row of the window.
+   With known sizes all loops are unrolled, and each input is loaded once. */
 
-#define COLUMNS 4
+#define COLUMNS 7
 
-static void depthwise(const Convolution *s, const Tile *t) {
-  for (int64_t next = 0; next < s->c; next += LANES) {
-    int64_t channel = next + LANES <= s->c ? next : s->c - LANES, offsets[COLUMNS];
-    vec sums[COLUMNS];
+INLINE void sum_columns(const int kh, const int kw, const int stride, const int dilation, const Convolution *s,
+                        const float *const *table, int64_t first, int64_t count) {
+  const int across = (COLUMNS - 1) * stride + (kw - 1) * dilation + 1;
+  const int64_t c = s->c;
+  const float lower = s->lower, upper = s->upper, *bias = s->bias, *addend = s->addend ? s->addend + first * c : NULL;
+  float *out = s->out + first * c;
+  for (int64_t next = 0; next < c; next += LANES) {
+    int64_t channel = MIN(next, c - LANES);
+    const float *weights = s->weights + channel;
+    vec sums[COLUMNS], start = bias ? load(bias + channel) : (vec){0};
+    for (int p = 0; p < COLUMNS; p++) sums[p] = start;
+#pragma GCC unroll 3
+    for (int i = 0; i < kh; i++) {
+#pragma GCC unroll 3
+      for (int j = 0; j < kw; j++) {
+        vec w = load(weights + (i * kw + j) * c);
+#pragma GCC unroll 7
+        for (int p = 0; p < COLUMNS; p++)
+          sums[p] += load(table[i * across + p * stride + j * dilation] + channel) * w;
+      }
+    }
     for (int p = 0; p < COLUMNS; p++) {
-      offsets[p] = (t->first + (p < t->count ? p : t->count - 1)) * s->c + channel;
-      sums[p] = s->bias ? load(s->bias + channel) : (vec){0};
-      if (s->addend) sums[p] += load(s->addend + offsets[p]);
+      if (p >= count) break;
+      int64_t at = p * c + channel;
+      if (addend) sums[p] += load(addend + at);
+      *(vec *)(out + at) = clip(sums[p], lower, upper);
     }
-    for (int64_t step = 0; step < t->steps; step++) {
-      vec w = load(s->weights + step * s->c + channel);
-      for (int p = 0; p < COLUMNS; p++) sums[p] += load(t->table[step][p] + channel) * w;
+  }
+}
+
+static void run_rows(const Convolution *s, int64_t row, int64_t end) {
+  const float *table[MOST_TAPS * MOST_PIXELS];
+  int64_t across = (COLUMNS - 1) * s->stride_x + (s->kw - 1) * s->dilation_x + 1;
+  int is_3x3 = s->kh == 3 && s->kw == 3 && s->dilation_x == 1;
+  for (; row < end; row++) {
+    int64_t picture = row / s->oh, top = (row - picture * s->oh) * s->stride_y - s->top;
+    for (int64_t ox = 0; ox < s->ow; ox += COLUMNS) {
+      for (int64_t i = 0; i < s->kh; i++) {
+        int64_t y = top + i * s->dilation_y, left = ox * s->stride_x - s->left;
+        for (int64_t j = 0; j < across; j++) {
+          int covered = (uint64_t)y < (uint64_t)s->h && (uint64_t)(left + j) < (uint64_t)s->w;
+          table[i * across + j] = covered ? s->data + ((picture * s->h + y) * s->w + left + j) * s->c : zeros;
+        }
+      }
+      int64_t first = row * s->ow + ox, count = MIN(s->ow - ox, COLUMNS);
+      if (is_3x3 && s->stride_x == 1) sum_columns(3, 3, 1, 1, s, table, first, count);
+      else if (is_3x3 && s->stride_x == 2) sum_columns(3, 3, 2, 1, s, table, first, count);
+      else sum_columns(s->kh, s->kw, s->stride_x, s->dilation_x, s, table, first, count);
     }
-    for (int p = 0; p < COLUMNS; p++)
-      *(vec *)(s->out + offsets[p]) = clip(sums[p], s->lower, s->upper);
   }
 }
 
@@ -204,63 +240,60 @@ static void depthwise(const Convolution *s, const Tile *t) {
 typedef struct {
   Convolution s;
   int is_depthwise;
-  int64_t vectors, panels, width, tiles, pixels, more_pixels, groups, chunks, block;
+  int64_t vectors, panels, widest; /* of all filters; vectors of the first panels */
+  int64_t tiles;                   /* of pixels; rows if depthwise */
+  int64_t groups, chunks, block;   /* tasks are groups of panels x chunks of tiles */
   atomic_long next, done, users;
 } Job;
 
-static void plan(Job *job, int64_t threads) {
-  Convolution *s = &job->s;
-  if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow && !s->top && !s->left) {
-    s->w = s->ow = s->n * s->h * s->w; /* one long row */
-    s->n = s->h = s->oh = 1;
-  }
-  int64_t pixels = s->n * s->oh * s->ow, weights = s->kh * s->kw * s->c * LANES;
-  int64_t wanted = threads > 1 ? 4 * threads : 1;
-  job->vectors = (s->f + LANES - 1) / LANES;
-  job->panels = job->is_depthwise ? 1 : (job->vectors + WIDEST - 1) / WIDEST;
-  int64_t widest = (job->vectors + job->panels - 1) / job->panels;
-  job->width = job->is_depthwise ? COLUMNS : products[widest - 1][0].pixels;
-  job->tiles = (pixels + job->width - 1) / job->width;
-  job->pixels = pixels / job->tiles;
-  job->more_pixels = pixels % job->tiles;
-  job->block = s->c;
-  job->groups = 1;
-  if (!job->is_depthwise) {
-    int64_t blocks = (weights * widest + CACHED_WEIGHTS - 1) / CACHED_WEIGHTS;
-    int repeats_one = s->f % LANES && job->vectors / job->panels == 1; /* filters of two panels */
-    if (!repeats_one) job->block = (s->c + blocks - 1) / blocks;
-    int64_t fit = CACHED_WEIGHTS / (weights * widest);
-    job->groups = fit > 1 ? (job->panels + fit - 1) / fit : job->panels;
-    if (job->tiles < 2 * wanted && job->groups < wanted)
-      job->groups = wanted < job->panels ? wanted : job->panels;
-  }
-  job->chunks = (wanted + job->groups - 1) / job->groups;
-  if (job->chunks > job->tiles) job->chunks = job->tiles;
-}
+INLINE int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* The start of the i-th of n parts of a whole: the first parts have what does not divide. */
 INLINE int64_t part(int64_t whole, int64_t n, int64_t i) { return whole / n * i + MIN(whole % n, i); }
+
+static void plan(Job *job, int64_t threads) {
+  Convolution *s = &job->s;
+  int64_t wanted = threads > 1 ? 4 * threads : 1;
+  job->groups = 1;
+  if (job->is_depthwise) {
+    job->tiles = s->n * s->oh;
+  } else {
+    if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow && !s->top && !s->left) {
+      s->w = s->ow = s->n * s->h * s->w; /* one long row */
+      s->n = s->h = s->oh = 1;
+    }
+    job->vectors = ceiling(s->f, LANES);
+    job->panels = ceiling(job->vectors, WIDEST);
+    job->widest = ceiling(job->vectors, job->panels);
+    job->tiles = ceiling(s->n * s->oh * s->ow, products[job->widest - 1][0].pixels);
+    int64_t weights = s->kh * s->kw * s->c * job->widest * LANES;
+    int repeats_one = s->f % LANES && job->vectors / job->panels == 1; /* filters of two panels */
+    job->block = repeats_one ? s->c : ceiling(s->c, ceiling(weights, CACHED_WEIGHTS));
+    job->groups = ceiling(job->panels, weights < CACHED_WEIGHTS ? CACHED_WEIGHTS / weights : 1);
+    if (job->tiles < 2 * wanted && job->groups < wanted) job->groups = MIN(wanted, job->panels);
+  }
+  job->chunks = MIN(ceiling(wanted, job->groups), job->tiles);
+}
 
 static void run_task(const Job *job, int64_t task) {
   const Convolution *s = &job->s;
   int64_t group = task / job->chunks, chunk = task % job->chunks, pixels = s->n * s->oh * s->ow;
   int64_t first = part(job->tiles, job->chunks, chunk), last = part(job->tiles, job->chunks, chunk + 1);
-  int64_t g0 = part(job->panels, job->groups, group), g1 = part(job->panels, job->groups, group + 1);
+  if (job->is_depthwise) {
+    run_rows(s, first, last);
+    return;
+  }
+  int64_t start = part(job->panels, job->groups, group), end = part(job->panels, job->groups, group + 1);
   int64_t few = job->vectors / job->panels, more = job->vectors % job->panels;
-  Tile tile;
-  tile.width = job->width;
+  Tile tile = {.width = products[job->widest - 1][0].pixels};
   for (int64_t channel = 0; channel < s->c; channel += job->block) {
     int64_t length = MIN(job->block, s->c - channel);
     tile.first = part(pixels, job->tiles, first);
     tile.ox = tile.first % s->ow, tile.oy = tile.first / s->ow % s->oh, tile.picture = tile.first / s->ow / s->oh;
     for (int64_t i = first; i < last; i++, tile.first += tile.count) {
-      tile.count = job->pixels + (i < job->more_pixels);
-      point(s, &tile, channel, job->is_depthwise ? 0 : length);
-      if (job->is_depthwise) {
-        depthwise(s, &tile);
-        continue;
-      }
-      for (int64_t g = g0; g < g1; g++) {
+      tile.count = pixels / job->tiles + (i < pixels % job->tiles);
+      point(s, &tile, channel, length);
+      for (int64_t g = start; g < end; g++) {
         int64_t filter = (g * few + MIN(g, more)) * LANES, vectors = few + (g < more);
         Panel panel = {
             .weights = s->weights + filter * s->kh * s->kw * s->c + channel * vectors * LANES,
