@@ -37,9 +37,10 @@ _lock = threading.Lock()
 #: None before the first use.
 _is_loaded: bool | None = None
 
-#: Answers a question in JSON's types, from files of earlier processes where these are kept
-#: (``program`` sets it).
-answer: Callable[[Callable[[], Hashable], Callable[[], Any]], Any] = lambda question, find: find()
+
+def answer(question: Callable[[], Hashable], find: Callable[[], Any]) -> Any:
+    """Answers a question in JSON's types; ``program`` replaces it by one that remembers."""
+    return find()
 
 
 @lru_cache(maxsize=1)
@@ -94,8 +95,8 @@ def _built() -> str | None:
         path = Path(folder, "convolution.so")
         # Tuned for Zen, GCC 12 keeps pointers in vector registers, which the sums need.
         command = [
-            _compiler() or "cc", "-O3", "-march=native", "-mtune=skylake-avx512", "-shared", "-fPIC",
-            f"-DLANES={_lanes()}", f"-DWIDEST={_widest()}", f"-DMOST_TAPS={_TAPS}",
+            _compiler() or "cc", "-O3", "-march=native", "-mtune=skylake-avx512", "-shared",
+            "-fPIC", f"-DLANES={_lanes()}", f"-DWIDEST={_widest()}", f"-DMOST_TAPS={_TAPS}",
             f"-DMOST_CHANNELS={_CHANNELS}", f"-I{jax.ffi.include_dir()}",
             "-o", str(path), str(_SOURCE),
         ]  # fmt: skip
@@ -135,7 +136,7 @@ def supports(
 
 
 def _widest() -> int:
-    """Returns the most vectors of a panel: sums of 6 pixels x 4 fill 32 registers, 6 x 2 fill 16."""
+    """Returns the most vectors of a panel: 6 pixels x 4 fill 32 registers, 6 x 2 fill 16."""
     return 4 if _lanes() == 16 else 2
 
 
@@ -161,7 +162,9 @@ def pack(weight: Array, groups: int) -> Array:
     rows = lax.reshape(weight, (int(np.prod(window)), filters))
     if filters % _lanes():  # the last vector ends with the last filter: it repeats some
         whole = lax.slice_in_dim(rows, 0, filters - filters % _lanes(), axis=1)
-        rows = lax.concatenate([whole, lax.slice_in_dim(rows, filters - _lanes(), filters, axis=1)], 1)
+        rows = lax.concatenate(
+            [whole, lax.slice_in_dim(rows, filters - _lanes(), filters, axis=1)], 1
+        )
     parts, start = [], 0
     for panels, width in _panels(filters):
         part = lax.slice_in_dim(rows, start, start := start + panels * width, axis=1)

@@ -1,14 +1,12 @@
 /* Convolutions of float32 with channels last for one CPU: bias, addend and bounds are applied to
    the sums while they are still in registers. `native/__init__.py` builds it and calls it. */
 
+#include <immintrin.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "xla/ffi/api/c_api.h"
-
-#include <immintrin.h>
 
 /* A tile of pixels x a panel of vectors of filters is, with 32 registers, 6 x 4 (24 sums, 4
    weights), 8 x 3, 12 x 2 or 12 x 1; with 16 registers 6 x 2 or 12 x 1. `__init__.py` defines:
@@ -133,46 +131,30 @@ INLINE void product(const int P, const int V, const Convolution *s, const Tile *
   EACH_SUM *(vec *)(panel.out + pixel[p] + filter[v]) = sums[p][v];
 }
 
-typedef void Product(const Convolution *, const Tile *, Panel);
-
-/* Numbers of pixels with code of their own: a tile takes the next that is not less. No panel of
-   fewer vectors needs more than the widest one's first. */
+/* The most pixels of a tile for each number of vectors. */
 #if WIDEST == 4
-#define SIZES_3(DO) DO(3, 8) DO(3, 7) DO(3, 6) DO(3, 5) DO(3, 3) DO(3, 1)
-#define SIZES_4(DO) DO(4, 6) DO(4, 5) DO(4, 4) DO(4, 3) DO(4, 2) DO(4, 1)
-#define SIZES_2(DO) DO(2, 12) DO(2, 11) DO(2, 8) DO(2, 6) DO(2, 3) DO(2, 1)
+static const int64_t most_pixels[] = {12, 12, 8, 6};
+#define SIZES DO(4, 6) DO(4, 5) DO(4, 4) DO(4, 3) DO(4, 2) DO(4, 1) \
+              DO(3, 8) DO(3, 7) DO(3, 6) DO(3, 5) DO(3, 3) DO(3, 1) \
+              DO(2, 12) DO(2, 11) DO(2, 8) DO(2, 6) DO(2, 3) DO(2, 1) \
+              DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 6) DO(1, 3) DO(1, 1)
 #else
-#define SIZES_2(DO) DO(2, 6) DO(2, 5) DO(2, 4) DO(2, 3) DO(2, 2) DO(2, 1)
-#endif
-#define SIZES_1(DO) DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 6) DO(1, 3) DO(1, 1)
-
-#define DEFINE(V, P)                                                                       \
-  static void product_##V##_##P(const Convolution *s, const Tile *t, Panel panel) {        \
-    product(P, V, s, t, panel);                                                            \
-  }
-#define ENTRY(V, P) {P, product_##V##_##P},
-SIZES_1(DEFINE) SIZES_2(DEFINE)
-#if WIDEST == 4
-SIZES_3(DEFINE) SIZES_4(DEFINE)
+static const int64_t most_pixels[] = {12, 6};
+#define SIZES DO(2, 6) DO(2, 5) DO(2, 4) DO(2, 3) DO(2, 2) DO(2, 1) \
+              DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 6) DO(1, 3) DO(1, 1)
 #endif
 
+/* Numbers of vectors and pixels with code of their own; a tile takes the least that will do. */
+#define DO(V, P) static void product_##V##_##P(const Convolution *s, const Tile *t, const Panel *panel) { product(P, V, s, t, *panel); }
+SIZES
+#undef DO
 static const struct {
   int64_t pixels;
-  Product *run;
-} products[WIDEST][6] = {
-    {SIZES_1(ENTRY)},
-    {SIZES_2(ENTRY)},
-#if WIDEST == 4
-    {SIZES_3(ENTRY)},
-    {SIZES_4(ENTRY)},
-#endif
+  void (*product)(const Convolution *, const Tile *, const Panel *);
+} sizes[] = {
+#define DO(V, P) {P, product_##V##_##P},
+    SIZES
 };
-
-static void multiply(const Convolution *s, const Tile *t, int64_t vectors, Panel panel) {
-  int size = 5;
-  while (products[vectors - 1][size].pixels < t->count) size--;
-  products[vectors - 1][size].run(s, t, panel);
-}
 
 /* Depthwise --------------------------------------------------------------------------------------
    Weights are (kh, kw, c); a last vector that is not full starts earlier. A tile is COLUMNS pixels
@@ -265,7 +247,7 @@ static void plan(Job *job, int64_t threads) {
     job->vectors = ceiling(s->f, LANES);
     job->panels = ceiling(job->vectors, WIDEST);
     job->widest = ceiling(job->vectors, job->panels);
-    job->tiles = ceiling(s->n * s->oh * s->ow, products[job->widest - 1][0].pixels);
+    job->tiles = ceiling(s->n * s->oh * s->ow, most_pixels[job->widest - 1]);
     int64_t weights = s->kh * s->kw * s->c * job->widest * LANES;
     int repeats_one = s->f % LANES && job->vectors / job->panels == 1; /* filters of two panels */
     job->block = repeats_one ? s->c : ceiling(s->c, ceiling(weights, CACHED_WEIGHTS));
@@ -285,7 +267,7 @@ static void run_task(const Job *job, int64_t task) {
   }
   int64_t start = part(job->panels, job->groups, group), end = part(job->panels, job->groups, group + 1);
   int64_t few = job->vectors / job->panels, more = job->vectors % job->panels;
-  Tile tile = {.width = products[job->widest - 1][0].pixels};
+  Tile tile = {.width = most_pixels[job->widest - 1]};
   for (int64_t channel = 0; channel < s->c; channel += job->block) {
     int64_t length = MIN(job->block, s->c - channel);
     tile.first = part(pixels, job->tiles, first);
@@ -305,7 +287,9 @@ static void run_task(const Job *job, int64_t task) {
         };
         if (channel) panel.addend = panel.out;
         else if (s->addend) panel.addend = s->addend + tile.first * s->f + filter;
-        multiply(s, &tile, vectors, panel);
+        int size = 6 * (WIDEST - vectors) + 5;
+        while (sizes[size].pixels < tile.count) size--;
+        sizes[size].product(s, &tile, &panel);
       }
     }
   }
@@ -328,9 +312,10 @@ static void help(void *job) {
   leave(job);
 }
 
-static void destroy(const XLA_FFI_Api *api, XLA_FFI_Error *error) {
+static int ignore(const XLA_FFI_Api *api, XLA_FFI_Error *error) {
   XLA_FFI_Error_Destroy_Args args = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, NULL, error};
-  api->XLA_FFI_Error_Destroy(&args);
+  if (error) api->XLA_FFI_Error_Destroy(&args);
+  return error != NULL;
 }
 
 /* Handler ----------------------------------------------------------------------------------------
@@ -362,27 +347,25 @@ XLA_FFI_Error *executorkit_convolution(XLA_FFI_CallFrame *call) {
       .is_depthwise = settings[8],
       .users = 1,
   };
-  Convolution *s = &job->s;
-  int64_t pixels = s->n * s->oh * s->ow, threads = 1;
-  if (pixels * s->f * s->kh * s->kw * (job->is_depthwise ? 8 : s->c) > SMALL) {
+  const Convolution *s = &job->s;
+  int64_t results = s->n * s->oh * s->ow * s->f, threads = 1;
+  int64_t work_size = results * s->kh * s->kw * (job->is_depthwise ? 8 : s->c);
+  if (work_size > SMALL) {
     XLA_FFI_ThreadPool_NumThreads_Args count = {
         XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, NULL, call->ctx, &threads};
-    XLA_FFI_Error *error = call->api->XLA_FFI_ThreadPool_NumThreads(&count);
-    if (error) destroy(call->api, error), threads = 1;
+    ignore(call->api, call->api->XLA_FFI_ThreadPool_NumThreads(&count));
   }
-  if (pixels > 0 && s->f > 0) {
-    plan(job, threads);
+  if (results > 0) {
+    plan(job, MIN(threads, 1 + work_size / SMALL));
     int64_t tasks = job->groups * job->chunks;
-    for (int64_t i = 1; i < threads && i < tasks; i++) {
+    for (int64_t i = 1; i < MIN(threads, tasks); i++) {
       XLA_FFI_ThreadPool_Schedule_Args schedule = {
           XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, NULL, call->ctx, help, job};
       atomic_fetch_add(&job->users, 1);
-      XLA_FFI_Error *error = call->api->XLA_FFI_ThreadPool_Schedule(&schedule);
-      if (error) destroy(call->api, error), leave(job);
+      if (ignore(call->api, call->api->XLA_FFI_ThreadPool_Schedule(&schedule))) leave(job);
     }
     work(job);
-    for (int spins = 0; atomic_load(&job->done) < tasks; spins++)
-      if (spins > 10000) sched_yield();
+    for (int spins = 0; atomic_load(&job->done) < tasks; spins++) spins < 1000 ? _mm_pause() : (void)sched_yield();
   }
   leave(job);
   return NULL;
