@@ -144,7 +144,7 @@ def flattened_program(program: FlatProgram) -> FlatJaxpr:
             numbers[value] = equations.constant(value, value.constant)
         return numbers[value]
 
-    for operation in program.operations:
+    for operation in [part for each in program.operations for part in each.parts or (each,)]:
         operands = tuple(map(number, operation.inputs))
         results = equations.apply(
             operation.primitive, operation.params, operands, operation.inputs, operation.outputs,

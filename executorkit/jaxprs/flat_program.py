@@ -38,7 +38,8 @@ class FlatValue:
 class Operation:
     """A primitive with its parameters, or a rewrite of one that computes the same except for
     rounding: ``compute(params, *arrays)`` returns the results. ``scopes`` are name stacks of the
-    surrounding calls, outermost first, and its own."""
+    surrounding calls, outermost first, and its own. ``parts``, if there are any, are primitives
+    that compute the same."""
 
     primitive: Primitive
     params: Mapping[str, Any]
@@ -47,6 +48,7 @@ class Operation:
     outputs: tuple[FlatValue, ...]
     scopes: tuple[Any, ...] = ()
     has_effects: bool = False
+    parts: tuple["Operation", ...] = ()
 
     @property
     def name(self) -> str:

@@ -90,7 +90,7 @@ PASSES: dict[str, Pass] = {
     "common_subexpressions": merge_common_subexpressions,
 }
 #: The passes that choose how a graph is lowered.
-LOWERING_PASSES = ("reroll", "channels_last", "batch_norms")
+LOWERING_PASSES = ("reroll", "channels_last", "batch_norms", "native_convolutions")
 
 
 @contextmanager
@@ -109,11 +109,14 @@ def disabled(*names: str) -> Iterator[None]:
 
 def disabled_passes() -> frozenset[str]:
     """Returns the passes that are disabled in this context or by the environment:
-    ``MXNET_ELIMINATE_COMMON_EXPR=0`` disables 'common_subexpressions'."""
-    names = _disabled.get()
-    if os.environ.get("MXNET_ELIMINATE_COMMON_EXPR") == "0":
-        return names | {"common_subexpressions"}
-    return names
+    ``MXNET_ELIMINATE_COMMON_EXPR=0`` disables 'common_subexpressions', ``EXECUTORKIT_NATIVE=0``
+    'native_convolutions'."""
+    switches = {
+        "MXNET_ELIMINATE_COMMON_EXPR": "common_subexpressions",
+        "EXECUTORKIT_NATIVE": "native_convolutions",
+    }
+    off = {name for variable, name in switches.items() if os.environ.get(variable) == "0"}
+    return _disabled.get() | off
 
 
 def optimized(heads: Heads) -> Heads:

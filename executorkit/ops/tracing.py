@@ -61,14 +61,17 @@ def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Tree:
 
 
 _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False)
+_native: ContextVar[bool] = ContextVar("executorkit_native", default=False)
 
 
 @contextmanager
-def this_process_only(is_final: bool = False) -> Iterator[None]:
+def this_process_only(is_final: bool = False, native: bool = False) -> Iterator[None]:
     """Marks traces that run in this process alone, where other devices' forms are not traced.
-    ``is_final``: nothing differentiates the present one."""
+    ``is_final``: nothing differentiates the present one. ``native``: the kernel in C takes
+    convolutions."""
     tokens: list[Token[Any]] = [
         _cpus_only.set(jax.default_backend() == "cpu"),
+        _native.set(native),
         traces_program.set(True),
         final_trace.set(trace_ctx.trace if is_final else None),
     ]
@@ -81,6 +84,10 @@ def this_process_only(is_final: bool = False) -> Iterator[None]:
 
 def traced_for_cpus() -> bool:
     return _cpus_only.get()
+
+
+def traced_for_native_kernels() -> bool:
+    return _native.get()
 
 
 #: True while an operator is traced whose result a convolution reads.

@@ -39,7 +39,8 @@ from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
 from ..jaxprs import FlatProgram
-from ..lowering import Graph, Stages, memoize, two_stages
+from ..lowering import Graph, Stages, disabled_passes, memoize, two_stages
+from ..ops.nn.conv_kernels import native_convolution
 from ..ops.schema.traits import MATMUL
 from ..ops.tracing import this_process_only
 from . import disk_cache
@@ -225,11 +226,13 @@ class PreparedInference:
         jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
         question: Callable[[Hashable, str], Hashable],
         always: bool,
+        is_native: bool,
     ) -> None:
         self._evaluate = evaluate
         self._whole = whole
         self._jit = jit
         self._question = question
+        self._native = is_native
         self._min_bytes = 0 if always else MIN_BYTES
         self._n_args = len(graph.args)
         self._n_arrays = self._n_args + len(graph.aux)
@@ -356,10 +359,11 @@ class PreparedInference:
 
         @cache
         def stages() -> Stages:
-            with this_process_only():
+            with this_process_only(native=is_native):
                 return in_x64(two_stages)(evaluate, avals, stays, layout.platform)
 
-        facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals])
+        is_native = self._native and layout.platform == "cpu" and native_convolution.wanted()
+        facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals]), is_native
         border = self._border(facts, layout.platform, stages)
         if border is None:
             return None
@@ -414,7 +418,8 @@ def prepared_inference(
         return None
     if not choice and not any(MATMUL in step.op.traits for step in graph.steps):
         return None
-    return PreparedInference(graph, evaluate, whole, jit, question, choice is True)
+    plain = options.deterministic or "native_convolutions" in disabled_passes()
+    return PreparedInference(graph, evaluate, whole, jit, question, choice is True, not plain)
 
 
 class _Watch:
@@ -482,3 +487,4 @@ class PreparedCache(CodeCache[PreparedArrays]):
 
 
 prepared_arrays = PreparedCache()
+native_convolution.answer = disk_cache.cached_answer

@@ -15,7 +15,7 @@ from ..schema.channels_last import LayoutRewrite, layout_with_windows
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
 from ..schema.traits import CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND, MATMUL
-from .conv_kernels import ConvDims, conv_transpose, convolve, pointwise_matmul
+from .conv_kernels import ConvDims, conv_transpose, convolve, is_native, pointwise_matmul, xla_conv
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
@@ -247,12 +247,14 @@ def convolution(
     axes_layout = data_layout(layout, rank)
     strides, edges = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
     dilation = per_axis("dilate", dilate, rank, 1)
+    dims = ConvDims(strides, edges, dilation, num_group, axes_layout)
+    if is_native(data, weight, dims):
+        return with_bias(xla_conv(data, weight, dims), bias, axes_layout)
     if num_group == 1 and max(kernel) == 1 and not any(edges):
         if axes_layout[-1] == "C" and max(strides) > 1:
             data, strides = data[:, *(slice(None, None, s) for s in strides)], (1,) * rank
         if max(strides) == 1 and (axes_layout[-1] == "C" or jax.default_backend() == "cpu"):
             return with_bias(_pointwise(data, weight, axes_layout), bias, axes_layout)
-    dims = ConvDims(strides, edges, dilation, num_group, axes_layout)
     covered = fully_covered_axes(data.shape, kernel, dims)
     if covered:
         data, weight = fold_into_channels(data, covered), fold_into_channels(weight, covered)

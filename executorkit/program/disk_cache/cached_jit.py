@@ -28,6 +28,7 @@ from ...context import Device
 from ...errors import NotFingerprintableError
 from ...jax_internals import dispatcher, way_in_c
 from ...jaxpr_interpreter import FlatJaxpr
+from ...ops.nn.conv_kernels import native_convolution
 from .._background_tasks import submit_after
 from .._donation import Donated, call_donating
 from .._retained_memory import has_room, settles, trim
@@ -294,7 +295,7 @@ class CachedExecutable:
         if entry is None:
             return None
         facts, executable = entry
-        if not executable:  # a mark
+        if not executable or (facts.get("native") and not native_convolution.available()):  # a mark
             return None
         try:
             return deserialize_and_load(
@@ -357,10 +358,12 @@ class CachedExecutable:
         submit_after(lambda: self._store(executable, lowered))
 
     def _store(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
-        if "custom_call" in lowered.as_text():  # it may not be loaded elsewhere
+        text = lowered.as_text()
+        plain = text.replace(f"custom_call @{native_convolution.TARGET}(", "")
+        if "custom_call" in plain:  # it may not be loaded elsewhere
             return
         try:
-            facts = {"results": self._packed(executable.out_tree)}
+            facts = {"results": self._packed(executable.out_tree), "native": plain != text}
             contents, _, _ = serialize(executable)
         except (
             NotFingerprintableError,

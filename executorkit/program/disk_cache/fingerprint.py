@@ -231,7 +231,7 @@ def _modules(package: str) -> Iterator[tuple[Any, ...]]:
         with os.scandir(os.path.join(package, folder)) as entries:
             for entry in entries:
                 name = os.path.join(folder, entry.name)
-                if name.endswith(".py"):
+                if name.endswith((".py", ".c")):
                     s = entry.stat()
                     yield name, s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns
                 elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":

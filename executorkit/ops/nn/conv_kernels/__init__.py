@@ -1,11 +1,14 @@
 """Convolution kernels: the algorithm that runs best on the platform (``dispatch`` has the
 table)."""
 
+from . import native as native_convolution
 from .conv_dims import ConvDims as ConvDims
 from .dispatch import (
     conv_transpose as conv_transpose,
     convolve as convolve,
+    is_native as is_native,
     pointwise_matmul as pointwise_matmul,
+    xla_conv as xla_conv,
 )
 from .winograd import (
     WINOGRAD_SETTINGS as WINOGRAD_SETTINGS,

@@ -1,0 +1,182 @@
+"""Convolutions with all that stands behind them as one operation each, for the kernel in C.
+
+Bias, a sum with another array of the result's shape, and bounds (ReLU, ReLU6) become part of the
+convolution whose result they alone read. Its weight is packed by the first stage. First calls,
+which NumPy interprets, run the operation's parts.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array, lax
+
+from ..._support.annotations import Operands
+from ...jax_internals import Primitive
+from ...jaxprs import FlatProgram, FlatValue, Operation, flat_program
+from ...ops.nn.conv_kernels import native_convolution
+
+_fused_p = Primitive("executorkit_fused_convolution")
+#: Axes of pictures and weight: channels last, filters last.
+_NUMBERS = lax.conv_dimension_numbers((1,) * 4, (1,) * 4, ("NHWC", "HWIO", "NHWC"))
+
+
+@dataclass(eq=False)
+class _Fused:
+    """A convolution and the operations behind it, the last of which has the result."""
+
+    convolution: Operation
+    parts: list[Operation] = field(default_factory=list)
+    operands: dict[str, FlatValue] = field(default_factory=dict)
+    bounds: dict[str, float] = field(default_factory=dict)
+
+
+def fuse_convolutions(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
+    readers = Counter(x for operation in program.operations for x in operation.inputs)
+    readers.update(program.outputs)
+    producers = {x: operation for operation in program.operations for x in operation.outputs}
+    by_result: dict[FlatValue, _Fused] = {}
+    for operation in program.operations:
+        if _is_taken(operation, static):
+            by_result[operation.outputs[0]] = _Fused(operation)
+            continue
+        for x in operation.inputs:
+            if x in by_result and readers[x] == 1 and _take(by_result[x], operation, x, producers):
+                by_result[operation.outputs[0]] = by_result.pop(x)
+                break
+    inside = {op for fused in by_result.values() for op in (fused.convolution, *fused.parts)}
+    operations: list[Operation] = []
+    packed: dict[Hashable, FlatValue] = {}
+    for operation in program.operations:
+        fused = by_result.get(operation.outputs[0]) if operation.outputs else None
+        if fused is not None:
+            operations += _operations(fused, operation.outputs, packed)
+        elif operation not in inside or operation.name == "broadcast_in_dim":  # with other readers
+            operations.append(operation)
+    return FlatProgram(program.inputs, operations, program.outputs)
+
+
+def _is_taken(operation: Operation, static: set[FlatValue]) -> bool:
+    if operation.name != "conv_general_dilated":
+        return False
+    (data, weight), params = operation.inputs, operation.params
+    numbers = params["dimension_numbers"]
+    return (
+        numbers.lhs_spec == numbers.out_spec == _NUMBERS.lhs_spec
+        and data.dtype == weight.dtype == operation.outputs[0].dtype == np.float32
+        and data not in static
+        and weight in static
+        and max(*params["lhs_dilation"], params["batch_group_count"]) == 1
+        and native_convolution.supports(
+            data.shape, tuple([weight.shape[i] for i in _filters_last(params)]), **_window(params)
+        )
+    )
+
+
+def _filters_last(params: Mapping[str, Any]) -> tuple[int, ...]:
+    filters, channels, *spatial = params["dimension_numbers"].rhs_spec
+    return (*spatial, channels, filters)
+
+
+def _window(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "strides": params["window_strides"],
+        "padding": params["padding"],
+        "dilation": params["rhs_dilation"],
+        "groups": params["feature_group_count"],
+    }
+
+
+def _take(
+    fused: _Fused, operation: Operation, x: FlatValue, producers: Mapping[FlatValue, Operation]
+) -> bool:
+    # True if the operation, which reads the result x, becomes a part.
+    others = [y for y in operation.inputs if y is not x]
+    numbers = [float(y.constant) for y in others if y.constant is not None and not y.shape]
+    parts = [operation]
+    if fused.bounds:
+        return False
+    if operation.name == "add" and len(others) == 1 and "addend" not in fused.operands:
+        (other,) = others
+        source = producers.get(other)
+        if source is not None and source.name == "broadcast_in_dim":
+            if fused.parts or not _spreads_vector(source):
+                return False
+            parts.insert(0, source)
+            fused.operands["bias"] = source.inputs[0]
+        elif other.shape == x.shape and other.constant is None:
+            fused.operands["addend"] = other
+        else:
+            return False
+    elif operation.name == "max" and len(numbers) == 1:
+        fused.bounds = {"lower": numbers[0]}
+    elif operation.name == "clamp" and len(numbers) == 2:
+        fused.bounds = {"lower": numbers[0], "upper": numbers[1]}
+    else:
+        return False
+    fused.parts += parts
+    return True
+
+
+def _spreads_vector(operation: Operation) -> bool:
+    return (
+        operation.name == "broadcast_in_dim"
+        and operation.params["broadcast_dimensions"] == (3,)
+        and operation.inputs[0].size == operation.outputs[0].shape[3]
+    )
+
+
+def _operations(
+    fused: _Fused, outputs: tuple[FlatValue, ...], packed: dict[Hashable, FlatValue]
+) -> list[Operation]:
+    # The fused operation, and before it those that pack a weight that is not ``packed`` yet.
+    convolution = fused.convolution
+    (data, weight), params = convolution.inputs, convolution.params
+    order, window = _filters_last(params), _window(params)
+    groups, shape = window["groups"], tuple([weight.shape[i] for i in order])
+    key = weight, order, groups
+    packing: list[Operation] = []
+    if key not in packed:
+        packing, packed[key] = _inlined(
+            lambda w: native_convolution.pack(lax.transpose(w, order), groups), weight
+        )
+    unpacking, unpacked = _inlined(
+        lambda w: native_convolution.unpack(w, shape, groups), packed[key]
+    )
+    params = {**params, "dimension_numbers": _NUMBERS}
+    parts = (
+        *unpacking, replace(convolution, params=params, inputs=(data, unpacked)), *fused.parts,
+    )  # fmt: skip
+    inputs = (data, packed[key], *fused.operands.values())
+    compute = partial(_compute, FlatProgram(inputs, parts, outputs), tuple(fused.operands))
+    facts = {"shape": shape, **window, **fused.bounds}
+    scopes = convolution.scopes
+    return [*packing, Operation(_fused_p, facts, compute, inputs, outputs, scopes, parts=parts)]
+
+
+def _compute(
+    plain: FlatProgram, names: Sequence[str], params: Mapping[str, Any], *arrays: Array
+) -> Operands:
+    if not native_convolution.available():
+        return plain(*arrays)
+    data, packed, *others = arrays
+    operands = dict(zip(names, others, strict=True))
+    return (native_convolution.conv2d(data, packed, **operands, **params),)
+
+
+def _inlined(
+    function: Callable[[Array], Array], value: FlatValue
+) -> tuple[list[Operation], FlatValue]:
+    # The operations of a function of one array, and its result.
+    program = flat_program(jax.make_jaxpr(function)(jax.ShapeDtypeStruct(value.shape, value.dtype)))
+    own = {program.inputs[0]: value}
+    operations = [
+        replace(operation, inputs=tuple([own.get(x, x) for x in operation.inputs]))
+        for operation in program.operations
+    ]
+    (result,) = program.outputs
+    return operations, own.get(result, result)
