@@ -33,6 +33,10 @@ typedef struct {
 
 INLINE vec load(const float *p) { return *(const vec *)p; }
 
+INLINE int covers(const Convolution *s, int64_t y, int64_t x) {
+  return (uint64_t)y < (uint64_t)s->h && (uint64_t)x < (uint64_t)s->w;
+}
+
 /* A NaN stays: the second operand is the result where one is NaN. */
 INLINE vec clip(vec x, float lower, float upper) {
 #if LANES == 16
@@ -55,7 +59,8 @@ typedef struct {
 
 /* Points at channels [channel, channel + length) of all inputs of the next `count` pixels.
    Positions beside each other are one run of kw * c floats where no window leaves the picture. */
-static __attribute__((noinline)) void point(const Convolution *s, Tile *t, int64_t channel, int64_t length) {
+static __attribute__((noinline)) void point(const Convolution *s, Tile *t, int64_t channel,
+                                            int64_t length) {
   int64_t down = (s->kh - 1) * s->dilation_y, right = (s->kw - 1) * s->dilation_x;
   int64_t ys[MOST_PIXELS], xs[MOST_PIXELS], offsets[MOST_PIXELS], p = 0;
   int inside = 1;
@@ -64,7 +69,8 @@ static __attribute__((noinline)) void point(const Convolution *s, Tile *t, int64
     int64_t offset = ((t->picture * s->h + y) * s->w + x) * s->c + channel;
     int64_t end = p + MIN(t->count - p, s->ow - t->ox);
     t->ox += end - p;
-    inside &= (y >= 0) & (y + down < s->h) & (x >= 0) & (x + (end - p - 1) * s->stride_x + right < s->w);
+    inside = inside && covers(s, y, x) &&
+             covers(s, y + down, x + (end - p - 1) * s->stride_x + right);
     for (; p < end; p++) {
       ys[p] = y, xs[p] = x, offsets[p] = offset;
       x += s->stride_x, offset += s->stride_x * s->c;
@@ -81,7 +87,7 @@ static __attribute__((noinline)) void point(const Convolution *s, Tile *t, int64
       down = i * s->dilation_y, right = j * s->dilation_x;
       const float *data = s->data + (down * s->w + right) * s->c, **row = t->table[step];
       for (p = 0; p < t->width; p++) {
-        int covered = inside || ((uint64_t)(ys[p] + down) < (uint64_t)s->h && (uint64_t)(xs[p] + right) < (uint64_t)s->w);
+        int covered = inside || covers(s, ys[p] + down, xs[p] + right);
         row[p] = covered ? data + offsets[p] : zeros;
       }
     }
@@ -100,7 +106,7 @@ typedef struct {
   const float *bias, *addend;
   float *out;           /* of the tile's first pixel, the panel's first filter */
   int64_t last;         /* the panel's last vector, in floats from its first */
-  int bounded;
+  int is_last;          /* the last block of channels: bounds apply */
 } Panel;
 
 /* The loops over P pixels and V vectors are unrolled, so that all sums are in registers. */
@@ -127,25 +133,25 @@ INLINE void product(const int P, const int V, const Convolution *s, const Tile *
     weights += panel.gap;
   }
   if (panel.addend) EACH_SUM sums[p][v] += load(panel.addend + pixel[p] + filter[v]);
-  if (panel.bounded) EACH_SUM sums[p][v] = clip(sums[p][v], s->lower, s->upper);
+  if (panel.is_last) EACH_SUM sums[p][v] = clip(sums[p][v], s->lower, s->upper);
   EACH_SUM *(vec *)(panel.out + pixel[p] + filter[v]) = sums[p][v];
 }
 
 /* The most pixels of a tile for each number of vectors. */
 #if WIDEST == 4
 static const int64_t most_pixels[] = {12, 12, 8, 6};
-#define SIZES DO(4, 6) DO(4, 5) DO(4, 4) DO(4, 3) DO(4, 2) DO(4, 1) \
-              DO(3, 8) DO(3, 7) DO(3, 6) DO(3, 5) DO(3, 3) DO(3, 1) \
-              DO(2, 12) DO(2, 11) DO(2, 8) DO(2, 6) DO(2, 3) DO(2, 1) \
-              DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 6) DO(1, 3) DO(1, 1)
+#define SIZES DO(4, 6) DO(4, 5) DO(4, 3) DO(4, 1) DO(3, 8) DO(3, 7) DO(3, 6) DO(3, 2) \
+              DO(2, 12) DO(2, 11) DO(2, 8) DO(2, 4) DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 4)
 #else
 static const int64_t most_pixels[] = {12, 6};
-#define SIZES DO(2, 6) DO(2, 5) DO(2, 4) DO(2, 3) DO(2, 2) DO(2, 1) \
-              DO(1, 12) DO(1, 11) DO(1, 8) DO(1, 6) DO(1, 3) DO(1, 1)
+#define SIZES DO(2, 6) DO(2, 5) DO(2, 3) DO(2, 1) DO(1, 12) DO(1, 11) DO(1, 6) DO(1, 3)
 #endif
 
-/* Numbers of vectors and pixels with code of their own; a tile takes the least that will do. */
-#define DO(V, P) static void product_##V##_##P(const Convolution *s, const Tile *t, const Panel *panel) { product(P, V, s, t, *panel); }
+/* Pairs of vectors and pixels with code of their own: a tile takes the least that will do. */
+#define DO(V, P)                                                                            \
+  static void product_##V##_##P(const Convolution *s, const Tile *t, const Panel *panel) { \
+    product(P, V, s, t, *panel);                                                           \
+  }
 SIZES
 #undef DO
 static const struct {
@@ -163,11 +169,13 @@ static const struct {
 
 #define COLUMNS 7
 
-INLINE void sum_columns(const int kh, const int kw, const int stride, const int dilation, const Convolution *s,
-                        const float *const *table, int64_t first, int64_t count) {
+INLINE void sum_columns(const int kh, const int kw, const int stride, const int dilation,
+                        const Convolution *s, const float *const *table, int64_t first,
+                        int64_t count) {
   const int across = (COLUMNS - 1) * stride + (kw - 1) * dilation + 1;
   const int64_t c = s->c;
-  const float lower = s->lower, upper = s->upper, *bias = s->bias, *addend = s->addend ? s->addend + first * c : NULL;
+  const float lower = s->lower, upper = s->upper, *bias = s->bias;
+  const float *addend = s->addend ? s->addend + first * c : NULL;
   float *out = s->out + first * c;
   for (int64_t next = 0; next < c; next += LANES) {
     int64_t channel = MIN(next, c - LANES);
@@ -203,8 +211,8 @@ static void run_rows(const Convolution *s, int64_t row, int64_t end) {
       for (int64_t i = 0; i < s->kh; i++) {
         int64_t y = top + i * s->dilation_y, left = ox * s->stride_x - s->left;
         for (int64_t j = 0; j < across; j++) {
-          int covered = (uint64_t)y < (uint64_t)s->h && (uint64_t)(left + j) < (uint64_t)s->w;
-          table[i * across + j] = covered ? s->data + ((picture * s->h + y) * s->w + left + j) * s->c : zeros;
+          int64_t offset = ((picture * s->h + y) * s->w + left + j) * s->c;
+          table[i * across + j] = covers(s, y, left + j) ? s->data + offset : zeros;
         }
       }
       int64_t first = row * s->ow + ox, count = MIN(s->ow - ox, COLUMNS);
@@ -231,7 +239,9 @@ typedef struct {
 INLINE int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* The start of the i-th of n parts of a whole: the first parts have what does not divide. */
-INLINE int64_t part(int64_t whole, int64_t n, int64_t i) { return whole / n * i + MIN(whole % n, i); }
+INLINE int64_t part(int64_t whole, int64_t n, int64_t i) {
+  return whole / n * i + MIN(whole % n, i);
+}
 
 static void plan(Job *job, int64_t threads) {
   Convolution *s = &job->s;
@@ -240,7 +250,8 @@ static void plan(Job *job, int64_t threads) {
   if (job->is_depthwise) {
     job->tiles = s->n * s->oh;
   } else {
-    if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow && !s->top && !s->left) {
+    if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow &&
+        !s->top && !s->left) {
       s->w = s->ow = s->n * s->h * s->w; /* one long row */
       s->n = s->h = s->oh = 1;
     }
@@ -260,18 +271,22 @@ static void plan(Job *job, int64_t threads) {
 static void run_task(const Job *job, int64_t task) {
   const Convolution *s = &job->s;
   int64_t group = task / job->chunks, chunk = task % job->chunks, pixels = s->n * s->oh * s->ow;
-  int64_t first = part(job->tiles, job->chunks, chunk), last = part(job->tiles, job->chunks, chunk + 1);
+  int64_t first = part(job->tiles, job->chunks, chunk);
+  int64_t last = part(job->tiles, job->chunks, chunk + 1);
   if (job->is_depthwise) {
     run_rows(s, first, last);
     return;
   }
-  int64_t start = part(job->panels, job->groups, group), end = part(job->panels, job->groups, group + 1);
+  int64_t start = part(job->panels, job->groups, group);
+  int64_t end = part(job->panels, job->groups, group + 1);
   int64_t few = job->vectors / job->panels, more = job->vectors % job->panels;
   Tile tile = {.width = most_pixels[job->widest - 1]};
   for (int64_t channel = 0; channel < s->c; channel += job->block) {
     int64_t length = MIN(job->block, s->c - channel);
     tile.first = part(pixels, job->tiles, first);
-    tile.ox = tile.first % s->ow, tile.oy = tile.first / s->ow % s->oh, tile.picture = tile.first / s->ow / s->oh;
+    tile.ox = tile.first % s->ow;
+    tile.oy = tile.first / s->ow % s->oh;
+    tile.picture = tile.first / s->ow / s->oh;
     for (int64_t i = first; i < last; i++, tile.first += tile.count) {
       tile.count = pixels / job->tiles + (i < pixels % job->tiles);
       point(s, &tile, channel, length);
@@ -283,11 +298,11 @@ static void run_task(const Job *job, int64_t task) {
             .bias = s->bias && !channel ? s->bias + filter : NULL,
             .out = s->out + tile.first * s->f + filter,
             .last = g + 1 == job->panels ? s->f - LANES - filter : (vectors - 1) * LANES,
-            .bounded = channel + length == s->c,
+            .is_last = channel + length == s->c,
         };
         if (channel) panel.addend = panel.out;
         else if (s->addend) panel.addend = s->addend + tile.first * s->f + filter;
-        int size = 6 * (WIDEST - vectors) + 5;
+        int size = 4 * (WIDEST - vectors) + 3;
         while (sizes[size].pixels < tile.count) size--;
         sizes[size].product(s, &tile, &panel);
       }
@@ -365,7 +380,10 @@ XLA_FFI_Error *executorkit_convolution(XLA_FFI_CallFrame *call) {
       if (ignore(call->api, call->api->XLA_FFI_ThreadPool_Schedule(&schedule))) leave(job);
     }
     work(job);
-    for (int spins = 0; atomic_load(&job->done) < tasks; spins++) spins < 1000 ? _mm_pause() : (void)sched_yield();
+    for (int spins = 0; atomic_load(&job->done) < tasks; spins++) {
+      if (spins < 1000) _mm_pause();
+      else sched_yield();
+    }
   }
   leave(job);
   return NULL;
