@@ -136,12 +136,12 @@ def supports(
 
 
 def _widest() -> int:
-    """Returns the most vectors of a panel: 6 pixels x 4 fill 32 registers, 6 x 2 fill 16."""
+    # Vectors of a panel: 6 pixels x 4 fill 32 registers, 6 x 2 fill 16.
     return 4 if _lanes() == 16 else 2
 
 
 def _panels(filters: int) -> list[tuple[int, int]]:
-    """Returns the numbers of panels, and their filters: first those with one vector more."""
+    # Numbers of panels and their filters: first the panels with one vector more.
     vectors = -(-filters // _lanes())
     panels = -(-vectors // _widest())
     few, more = divmod(vectors, panels)
