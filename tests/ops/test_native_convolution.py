@@ -140,7 +140,11 @@ def test_calls_at_the_same_time_have_results_of_their_own() -> None:
         assert all(pool.map(check, range(12)))
 
 
-@pytest.mark.parametrize("script", [None, "exit 1", "exit 0"], ids=["none", "fails", "no library"])
+@pytest.mark.parametrize(
+    "script",
+    [None, "exit 1", "exit 0", 'while [ "$1" != -o ]; do shift; done; cp "$0" "$2"'],
+    ids=["none", "fails", "no library", "no code"],
+)
 def test_it_is_not_available_without_a_working_compiler(
     script: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

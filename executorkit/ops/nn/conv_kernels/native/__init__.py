@@ -84,7 +84,7 @@ def _load() -> bool:
             path.write_bytes(base64.b64decode(library))
             handler = ctypes.CDLL(str(path))[TARGET]
         jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform="cpu")
-    except OSError:
+    except (OSError, AttributeError, ValueError):
         return False
     return True
 
