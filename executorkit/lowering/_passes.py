@@ -89,6 +89,10 @@ PASSES: dict[str, Pass] = {
     "identities": drop_identities,
     "common_subexpressions": merge_common_subexpressions,
 }
+_SWITCHES = {
+    "MXNET_ELIMINATE_COMMON_EXPR": "common_subexpressions",
+    "EXECUTORKIT_NATIVE": "native_convolutions",
+}
 #: The passes that choose how a graph is lowered.
 LOWERING_PASSES = ("reroll", "channels_last", "batch_norms", "native_convolutions")
 
@@ -111,12 +115,7 @@ def disabled_passes() -> frozenset[str]:
     """Returns the passes that are disabled in this context or by the environment:
     ``MXNET_ELIMINATE_COMMON_EXPR=0`` disables 'common_subexpressions', ``EXECUTORKIT_NATIVE=0``
     'native_convolutions'."""
-    switches = {
-        "MXNET_ELIMINATE_COMMON_EXPR": "common_subexpressions",
-        "EXECUTORKIT_NATIVE": "native_convolutions",
-    }
-    off = {name for variable, name in switches.items() if os.environ.get(variable) == "0"}
-    return _disabled.get() | off
+    return _disabled.get() | {n for v, n in _SWITCHES.items() if os.environ.get(v) == "0"}
 
 
 def optimized(heads: Heads) -> Heads:

@@ -216,7 +216,8 @@ class PreparedInference:
     as a pure function, ``whole`` is the compiled function that runs otherwise. ``jit(stage, name,
     facts)`` compiles a flat program, which ``stage`` returns, of lists of arrays; the facts
     distinguish it, and ``question(facts, platform)`` in every process. ``always`` prepares arrays
-    however small they are; ``prepares`` counts prepared sets."""
+    however small they are, ``is_native`` has the kernel in C take convolutions; ``prepares`` counts
+    prepared sets."""
 
     def __init__(
         self,
@@ -418,8 +419,10 @@ def prepared_inference(
         return None
     if not choice and not any(MATMUL in step.op.traits for step in graph.steps):
         return None
-    plain = options.deterministic or "native_convolutions" in disabled_passes()
-    return PreparedInference(graph, evaluate, whole, jit, question, choice is True, not plain)
+    is_native = not options.deterministic and "native_convolutions" not in disabled_passes()
+    return PreparedInference(
+        graph, evaluate, whole, jit, question, always=choice is True, is_native=is_native
+    )
 
 
 class _Watch:

@@ -97,43 +97,35 @@ def _take(
     # True if the operation, which reads the result x, becomes a part.
     others = [y for y in operation.inputs if y is not x]
     numbers = [float(y.constant) for y in others if y.constant is not None and not y.shape]
-    parts = [operation]
+    source = producers.get(others[0]) if others else None
     if fused.bounds:
         return False
-    if operation.name == "add" and len(others) == 1 and "addend" not in fused.operands:
-        (other,) = others
-        source = producers.get(other)
-        if source is not None and source.name == "broadcast_in_dim":
-            if fused.parts or not _spreads_vector(source):
-                return False
-            parts.insert(0, source)
-            fused.operands["bias"] = source.inputs[0]
-        elif other.shape == x.shape and other.constant is None:
-            fused.operands["addend"] = other
-        else:
+    if operation.name == "add" and source is not None and source.name == "broadcast_in_dim":
+        vector = source.inputs[0]
+        if (
+            fused.parts
+            or vector.shape != x.shape[3:]
+            or source.params["broadcast_dimensions"] != (3,)
+        ):
             return False
+        fused.operands["bias"] = vector
+        fused.parts.append(source)
+    elif operation.name == "add" and not numbers and "addend" not in fused.operands:
+        fused.operands["addend"] = others[0]
     elif operation.name == "max" and len(numbers) == 1:
         fused.bounds = {"lower": numbers[0]}
     elif operation.name == "clamp" and len(numbers) == 2:
         fused.bounds = {"lower": numbers[0], "upper": numbers[1]}
     else:
         return False
-    fused.parts += parts
+    fused.parts.append(operation)
     return True
-
-
-def _spreads_vector(operation: Operation) -> bool:
-    return (
-        operation.name == "broadcast_in_dim"
-        and operation.params["broadcast_dimensions"] == (3,)
-        and operation.inputs[0].size == operation.outputs[0].shape[3]
-    )
 
 
 def _operations(
     fused: _Fused, outputs: tuple[FlatValue, ...], packed: dict[Hashable, FlatValue]
 ) -> list[Operation]:
-    # The fused operation, and before it those that pack a weight that is not ``packed`` yet.
+    # The operations that pack a weight, unless it is ``packed`` already, and the fused one.
     convolution = fused.convolution
     (data, weight), params = convolution.inputs, convolution.params
     order, window = _filters_last(params), _window(params)

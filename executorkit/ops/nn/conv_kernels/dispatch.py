@@ -185,8 +185,8 @@ def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 
 
 def is_native(data: Array, weight: Array, dims: ConvDims) -> bool:
-    """Tells whether the kernel in C takes this convolution as it is; it also takes those that
-    Winograd's algorithm is made of."""
+    """Tells whether the kernel in C takes this convolution as it is, and not the convolutions of
+    Winograd's algorithm."""
     if not traced_for_native_kernels() or dims.layout != "NHWC" or not is_known(*data.shape):
         return False
     if not data.dtype == weight.dtype == np.float32:
