@@ -83,12 +83,9 @@ def _filters_last(params: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _window(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "strides": params["window_strides"],
-        "padding": params["padding"],
-        "dilation": params["rhs_dilation"],
-        "groups": params["feature_group_count"],
-    }
+    names = "window_strides", "padding", "rhs_dilation", "feature_group_count"
+    keys = "strides", "padding", "dilation", "groups"
+    return {key: params[name] for key, name in zip(keys, names, strict=True)}
 
 
 def _take(
