@@ -152,9 +152,8 @@ def _compute(
 ) -> Operands:
     if not native_convolution.available():
         return plain(*arrays)
-    data, packed, *others = arrays
-    operands = dict(zip(names, others, strict=True))
-    return (native_convolution.conv2d(data, packed, **operands, **params),)
+    operands = dict(zip(("data", "packed", *names), arrays, strict=True))
+    return (native_convolution.conv2d(**operands, **params),)
 
 
 def _inlined(
