@@ -18,7 +18,7 @@ from ..arrays.protocol import Producer
 from ..arrays.random_state import next_key_data
 from ..arrays.storage import Storage
 from ..calls.recording import Variable, modes
-from ..calls.resolved_calls import GraphCall, ResolvedCall, check_targets
+from ..calls.resolved_calls import GraphCall, ResolvedCall, check_targets, graph_call
 from ..calls.rollback import complete
 from ..context import Context
 from ..ndarray import NDArray
@@ -263,6 +263,22 @@ class RecordedSegment(TapeSegment):
         if trace.n_calls >= MAX_CALLS:
             self.close(f"{MAX_CALLS} calls were recorded")
         return outputs, graph.places
+
+    def graph_since(
+        self, before: CallTrace, arrays: Sequence[Handle], output: int
+    ) -> GraphCall | None:
+        """Returns the calls after a trace as a graph's, or None if they have read other arrays."""
+        places: dict[Any, int] = {x: k for k, x in enumerate(self.references(arrays, ())[0])}
+        first, calls = len(arrays) - before.n_values, []
+        for call in self.trace.calls_after(before):
+            if not places.keys() >= {*call.inputs}:
+                return None
+            places.update((n, n + first) for n in call.outputs)
+            inputs, results = ([places[n] for n in part] for part in (call.inputs, call.outputs))
+            calls.append((call.resolved, tuple(inputs), tuple(results)))
+        head = places.get(output, 0)
+        graph = graph_call(tuple(range(len(arrays))), tuple(calls), (head,))
+        return graph if graph.is_simple and head >= len(arrays) else None
 
     def _drop_interrupted(self) -> None:
         trace = self.trace

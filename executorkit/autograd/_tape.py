@@ -317,6 +317,15 @@ class TapeRecorder:
     backward = staticmethod(backward)
 
     @staticmethod
+    def watch(arrays: Sequence[Handle], compute: Callable[[], Any]) -> tuple[Any, GraphCall | None]:
+        segment = tape.segment(arrays[0].context)
+        before, output = segment.trace, compute()
+        entry: Any = getattr(output, "graph_entry", None)
+        if entry.__class__ is not RecordedValue or entry.segment is not segment:
+            return output, None
+        return output, segment.graph_since(before, arrays, entry.number)
+
+    @staticmethod
     def record_view(view: Handle, array: Handle, calls: Sequence[ResolvedCall]) -> None:
         result = array
         for resolved in calls:

@@ -258,9 +258,12 @@ class CallTrace(_Facts):
     @property
     def calls(self) -> list[CallTrace]:
         """The calls in the order of recording, each as the trace that it ends."""
+        return self.calls_after(None)
+
+    def calls_after(self, before: CallTrace | None) -> list[CallTrace]:
         calls: list[CallTrace] = []
         trace: CallTrace = self
-        while trace.parent is not None:
+        while trace.parent is not None and trace is not before:
             calls.append(trace)
             trace = trace.parent
         return calls[::-1]

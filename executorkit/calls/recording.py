@@ -108,6 +108,11 @@ class Recorder(Protocol):
         """Records a graph's calls, new shapes after ``check``; returns the pending outputs."""
         ...
 
+    def watch(self, arrays: Sequence[Handle], compute: Callable[[], Any]) -> tuple[Any, Any]:
+        """Returns the result, and as a graph's the calls on these arrays that were recorded; None
+        for others."""
+        ...
+
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:
         """Lets ``view``, elements of ``array``, belong to the graph as the result of calls."""
         ...

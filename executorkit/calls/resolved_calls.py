@@ -121,6 +121,7 @@ class GraphCall:
 
 #: Calls with equal texts share what follows from them.
 resolve = lru_cache(maxsize=4096)(ResolvedCall)
+graph_call = lru_cache(maxsize=1024)(GraphCall)
 
 
 def with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 
 from .. import ndarray, symbol
 from .._support.annotations import Attrs, Function
+from ..calls.recording import modes
 from ..errors import ArgumentValueError, DeferredInitializationError, MXNetError
 from ..ndarray import NDArray, save as save_arrays
 from ..symbol import Symbol, Variable, load_json
 from ._block import Block
 from ._parameter_dict import ParameterDict
+from ._plain_calls import record_plain
 from ._traced_graph import CompiledGraph, TracedGraph, flatten, input_shapes, regroup, trace
 from ._types import DType, Ops, Tensor
 
@@ -47,9 +50,16 @@ class HybridBlock(Block):
     ['data', 'scaled0_scale']
     """
 
+    #: False if calls are not the same while attributes, children and parameters are.
+    _is_plain = True
+    _plain_call: Any = None
+    #: The number of assignments of attributes.
+    _version = 0
+
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self._active = False
+        self._kwargs: Attrs = {}
         self._flags: list[tuple[str, Any]] = []
         self._traced: TracedGraph | None = None
         #: The shapes of the inputs of a first call, by the names that the graph has for them.
@@ -60,11 +70,12 @@ class HybridBlock(Block):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
+        vars(self)["_version"] = self._version + 1
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
 
     def __getstate__(self) -> Attrs:
-        return {**vars(self), "_compiled": None}
+        return {**vars(self), "_compiled": None, "_plain_call": None}
 
     def register_child(self, block: Any, name: str | None = None) -> None:
         if not isinstance(block, HybridBlock):
@@ -102,18 +113,15 @@ class HybridBlock(Block):
                 stacklevel=2,
             )
         self._active = active
-        self._flags = [
-            ("static_alloc", static_alloc),
-            ("static_shape", static_shape),
-            ("inline_limit", inline_limit),
-        ]
-        bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
-        self._flags += [(name, size) for name, size in bulks.items() if size is not None]
+        flags = {
+            "static_alloc": static_alloc, "static_shape": static_shape,
+            "inline_limit": inline_limit, "forward_bulk_size": forward_bulk_size,
+            "backward_bulk_size": backward_bulk_size,
+        }  # fmt: skip
+        self._flags = [(name, flag) for name, flag in flags.items() if flag is not None]
         if clear:
             self._clear_cached_op()
-        super().hybridize(active, static_alloc=static_alloc, static_shape=static_shape,
-                          inline_limit=inline_limit, forward_bulk_size=forward_bulk_size,
-                          backward_bulk_size=backward_bulk_size, **kwargs)  # fmt: skip
+        super().hybridize(active, **flags, **kwargs)
 
     def optimize_for(
         self, x: Tensor, *args: Any, backend: str | None = None, clear: bool = False,
@@ -290,17 +298,22 @@ class HybridBlock(Block):
                 return self.hybrid_forward(symbol, x, *args, **parameters)
         if self._active:
             return self._call_cached_op(x, *args)
+        compute = partial(self._compute, first.context)
         if not self._input_shapes:
             self._input_shapes = input_shapes((x, *args))
-        context = first.context
+        elif modes.recording and self._is_plain:
+            return record_plain(self, (x, *args), compute)
+        return compute(x, *args)
+
+    def _compute(self, context: Any, *args: Tensor) -> Tensor:
         try:
             arrays = {name: p.data(context) for name, p in self._reg_params.items()}
         except DeferredInitializationError:
-            self._deferred_infer_shape((x, *args))
+            self._deferred_infer_shape(args)
             for parameter in self.params.values():
                 parameter._finish_deferred_init()
             arrays = {name: p.data(context) for name, p in self._reg_params.items()}
-        return self.hybrid_forward(ndarray, x, *args, **arrays)
+        return self.hybrid_forward(ndarray, *args, **arrays)
 
     def hybrid_forward(self, F: Ops, x: Tensor, *args: Tensor, **kwargs: Any) -> Tensor:
         """Computes the outputs with ``F``, ``mx.nd`` or ``mx.sym``. Subclasses override it; they

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import symbol
 from .._support.shape_semantics import numpy_arrays
+from ..context import Context
 from ..errors import ArgumentValueError
 from ..executor import CachedOp
 from ..ndarray import NDArray
@@ -112,6 +113,15 @@ def _input_names(count: int) -> list[str]:
     return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
 
 
+def single_arrays(parameters: Sequence[Parameter], context: Context) -> list[NDArray] | None:
+    """Returns the parameters' arrays, if each has one, which is in the context."""
+    try:
+        arrays: list[NDArray] = [x for (x,) in map(_DATA, parameters)]
+    except (TypeError, ValueError):  # no contents yet, or several
+        return None
+    return arrays if all(map(is_, map(_CONTEXT, arrays), repeat(context))) else None
+
+
 class CompiledGraph:
     def __init__(
         self, graph: TracedGraph, parameters: Mapping[str, Parameter], flags: Sequence[Any]
@@ -143,12 +153,8 @@ class CompiledGraph:
         if not is_plain:
             args = self._flat(args)
         context = args[0].context
-        try:
-            arrays = [x for (x,) in map(_DATA, self.parameters)]
-            is_here = all(map(is_, map(_CONTEXT, arrays), repeat(context)))
-        except (TypeError, ValueError):  # no contents yet, or several
-            arrays, is_here = [], False
-        if self._has_own_data or not is_here:
+        arrays = None if self._has_own_data else single_arrays(self.parameters, context)
+        if arrays is None:
             arrays = [parameter.data(context) for parameter in self.parameters]
         for i, k in self._places:
             arrays.insert(i, args[k])

@@ -472,6 +472,8 @@ class SDMLLoss(Loss):
     "Large Scale Question Paraphrase Retrieval with Smoothed Deep Metric Learning", 2019.
     """
 
+    _is_plain = False  # it reads shapes
+
     def __init__(
         self,
         smoothing_parameter: float = 0.3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -223,3 +224,81 @@ def test_operators_with_own_derivatives_in_hybridized_loops(operator: str) -> No
         gradients.append(scores.grad.asnumpy())
         total.hybridize()
     np.testing.assert_allclose(*gradients, rtol=1e-5, atol=1e-6)
+
+
+def _network() -> Any:
+    nn = gluon.nn
+    net, inner = nn.HybridSequential(), nn.HybridSequential()
+    inner.add(nn.Dropout(0.5), nn.Dense(4, activation="tanh", in_units=12, flatten=True))
+    net.add(nn.Conv2D(3, 3, in_channels=2, activation="relu"), nn.BatchNorm(in_channels=3))
+    net.add(nn.MaxPool2D(), nn.LeakyReLU(0.1), inner, nn.Dense(3, in_units=4, use_bias=False))
+    return net
+
+
+def _with_nested_hook(net: Any, seen: list[str]) -> None:
+    net[4][1].act.register_forward_hook(lambda block, _, y: seen.append(str(y.shape)))
+
+
+def _with_own_forward(net: Any, seen: list[str]) -> None:
+    forward = net[3].forward
+    net[3].forward = lambda x: seen.append("called") or forward(x)
+
+
+CHANGES: dict[str, Callable[[Any, list[str]], None]] = {
+    "nothing": lambda net, seen: None,
+    "an attribute": lambda net, seen: setattr(net[4][0], "_rate", 0.0),
+    "options": lambda net, seen: net[2]._kwargs.update(pool_type="avg"),
+    "a replaced layer": lambda net, seen: net._children.update({"3": gluon.nn.SELU()}),
+    "a layer less": lambda net, seen: net._children.pop("3"),
+    "another activation": lambda net, seen: setattr(net[0], "act", gluon.nn.Activation("tanh")),
+    "a hook": _with_nested_hook,
+    "a pre-hook of the whole": lambda net, seen: net.register_forward_pre_hook(
+        lambda block, inputs: seen.append(str(inputs[0].shape))
+    ),
+    "a forward of its own": _with_own_forward,
+    "a hybridized layer": lambda net, seen: net[4].hybridize(),
+    "a frozen layer": lambda net, seen: net[0].collect_params().setattr("grad_req", "null"),
+    "other weights": lambda net, seen: net[5].weight.set_data(nd.ones((3, 4))),
+    "float64": lambda net, seen: net.cast("float64"),
+    "two contexts": lambda net, seen: net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1)]),
+}
+
+
+def _trained(change: Callable[[Any, list[str]], None]) -> list[Any]:
+    """Losses, gradients, statistics and what hooks saw, with a change after three of six steps."""
+    mx.random.seed(2)
+    net, loss, seen = _network(), gluon.loss.SoftmaxCrossEntropyLoss(weight=0.5), []
+    net.initialize(mx.init.Uniform(0.5))
+    random = np.random.default_rng(0)
+    results: list[Any] = []
+    for n in range(6):
+        if n == 3:
+            change(net, seen)
+        rows = 4 + n % 2
+        dtype = net[-1].weight.dtype
+        x = nd.array(random.random((rows, 2, 6, 6)) - 0.5, dtype=dtype)
+        labels = nd.array(random.integers(0, 3, rows), dtype=dtype)
+        weights = [nd.ones((rows, 1), dtype=dtype) * n] if n > 3 else []
+        with autograd.record():
+            y = loss(net(x), labels, *weights)
+        y.backward()
+        results.append(y.asnumpy())
+        arrays = [
+            p.data() if p.grad_req == "null" else p.grad() for p in net.collect_params().values()
+        ]
+        results += [x.asnumpy() for x in arrays]
+    return [*results, seen]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_plain_networks_record_what_their_layers_say(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a network is recorded at once or layer by layer."""
+    *results, seen = _trained(CHANGES[change])
+    monkeypatch.setattr(gluon.HybridBlock, "_is_plain", False)
+    *expected, seen_there = _trained(CHANGES[change])
+    assert seen == seen_there
+    assert bool(seen) == (change in ("a hook", "a pre-hook of the whole", "a forward of its own"))
+    for result, value in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-5, atol=1e-6)

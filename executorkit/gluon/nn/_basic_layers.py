@@ -1,20 +1,15 @@
 """Dense layers, dropout, embeddings, and functions as layers."""
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Unpack
 
 from ... import ndarray as nd, symbol as sym
 from ..._support.annotations import Function
-from ...calls.recording import modes
-from ...calls.resolved_calls import GraphCall, call_of
 from ...errors import ArgumentValueError
-from ...ndarray import NDArray
-from ...ops.schema.call_rules import call_rules
 from .._block import Block, BlockOptions
 from .._hybrid_block import HybridBlock
-from .._parameter import Parameter
 from .._types import DType, Init, Ops, Tensor
-from .activations import Activation, activation_of
+from .activations import activation_of
 
 
 class Dense(HybridBlock):
@@ -70,35 +65,6 @@ class Dense(HybridBlock):
                 self.bias = parameter("bias", shape=(units,), init=bias_initializer)
             self.act = activation_of(activation)
 
-    def forward(self, x: Tensor, *args: Tensor) -> Tensor:
-        """Returns the outputs for an array, or for a symbol."""
-        arrays = self._recorded_arrays(x) if modes.recording and not args else None
-        if arrays is None or not modes.recorder.takes(arrays, None):
-            return super().forward(x, *args)
-        act = None if self.act is None else self.act._act_type
-        call = _recorded_call(self._units, self._flatten, self.bias is None, act)
-        return modes.recorder.record_graph(call, NDArray, arrays, lambda: None)[0]
-
-    def _recorded_arrays(self, x: Tensor) -> list[NDArray] | None:
-        """Returns the arrays of a call after the first, if it does what :meth:`hybrid_forward`
-        says, and nothing looks at values between its operators."""
-        act, own = self.act, getattr(self.hybrid_forward, "__func__", None) is _HYBRID_FORWARD
-        if x.__class__ is not NDArray or not own or self._active or not self._input_shapes:
-            return None
-        if act is not None and (act.__class__ is not Activation or act._active):
-            return None
-        if call_rules.rule or (act and (act._forward_hooks or act._forward_pre_hooks)):
-            return None
-        arrays, context = [x], x.context
-        for parameter in (self.weight,) if self.bias is None else (self.weight, self.bias):
-            data = parameter._data if parameter.__class__ is Parameter else None
-            if data is None or len(data) != 1 or data[0].__class__ is not NDArray:
-                return None
-            if data[0] is x or data[0].context is not context:
-                return None
-            arrays += data
-        return arrays
-
     def hybrid_forward(self, F: Ops, x: Tensor, weight: Tensor, bias: Tensor = None) -> Tensor:
         inputs = (x, weight) if bias is None else (x, weight, bias)
         out = F.FullyConnected(
@@ -110,19 +76,6 @@ class Dense(HybridBlock):
         units, in_units = self.weight.shape
         act = "linear" if self.act is None else self.act
         return f"{type(self).__name__}({in_units or None} -> {units}, {act})"
-
-
-_HYBRID_FORWARD = Dense.hybrid_forward
-
-
-@lru_cache(maxsize=256)
-def _recorded_call(units: int, flatten: bool, no_bias: bool, act: str | None) -> GraphCall:
-    attrs = {"no_bias": no_bias, "num_hidden": units, "flatten": flatten}
-    inputs = (0, 1) if no_bias else (0, 1, 2)
-    calls: list[Any] = [(call_of("FullyConnected", attrs), inputs, (3,))]
-    if act is not None:
-        calls.append((call_of("Activation", {"act_type": act}), (3,), (4,)))
-    return GraphCall(inputs, calls, calls[-1][2])
 
 
 class Dropout(HybridBlock):
@@ -228,6 +181,8 @@ class Lambda(Block):
 class HybridLambda(HybridBlock):
     """A function of ``F`` and arrays or symbols, or the name of one in ``mx.nd`` and ``mx.sym``, as
     a block. Raises ArgumentValueError for others."""
+
+    _is_plain = False
 
     def __init__(self, function: str | Function, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
