@@ -41,9 +41,10 @@ from ..jax_internals import in_x64
 from ..jaxprs import FlatProgram
 from ..lowering import Graph, Stages, disabled_passes, memoize, two_stages
 from ..ops.nn.conv_kernels import native_convolution
-from ..ops.schema.traits import MATMUL
+from ..ops.schema.traits import CONVOLUTION, MATMUL
 from ..ops.tracing import this_process_only
 from . import disk_cache
+from ._background_tasks import submit
 from ._code_cache import CodeCache
 from ._compiled_function import CompiledFunction
 from ._program_options import Options, bytes_of, chosen
@@ -360,6 +361,8 @@ class PreparedInference:
 
         @cache
         def stages() -> Stages:
+            if is_native:
+                submit(native_convolution.available)  # beside the first calls
             with this_process_only(native=is_native):
                 return in_x64(two_stages)(evaluate, avals, stays, layout.platform)
 
@@ -420,6 +423,7 @@ def prepared_inference(
     if not choice and not any(MATMUL in step.op.traits for step in graph.steps):
         return None
     is_native = not options.deterministic and "native_convolutions" not in disabled_passes()
+    is_native = is_native and any(CONVOLUTION in step.op.traits for step in graph.steps)
     return PreparedInference(
         graph, evaluate, whole, jit, question, always=choice is True, is_native=is_native
     )

@@ -18,7 +18,7 @@ from jax import Array, lax
 from ..._support.annotations import Operands
 from ...jax_internals import Primitive
 from ...jaxprs import FlatProgram, FlatValue, Operation, flat_program
-from ...ops.nn.conv_kernels import native_convolution
+from ...ops.nn.conv_kernels import ConvDims, convolve, native_convolution
 
 _fused_p = Primitive("executorkit_fused_convolution")
 #: Axes of pictures and weight: channels last, filters last.
@@ -71,6 +71,7 @@ def _is_taken(operation: Operation, static: set[FlatValue]) -> bool:
         and data not in static
         and weight in static
         and max(*params["lhs_dilation"], params["batch_group_count"]) == 1
+        and all(before == after for before, after in params["padding"])
         and native_convolution.supports(
             data.shape, tuple([weight.shape[i] for i in _filters_last(params)]), **_window(params)
         )
@@ -137,9 +138,8 @@ def _operations(
         lambda w: native_convolution.unpack(w, shape, groups), packed[key]
     )
     params = {**params, "dimension_numbers": _NUMBERS}
-    parts = (
-        *unpacking, replace(convolution, params=params, inputs=(data, unpacked)), *fused.parts,
-    )  # fmt: skip
+    plain = replace(convolution, params=params, inputs=(data, unpacked), compute=_convolve)
+    parts = (*unpacking, plain, *fused.parts)
     inputs = (data, packed[key], *fused.operands.values())
     compute = partial(_compute, FlatProgram(inputs, parts, outputs), tuple(fused.operands))
     facts = {"shape": shape, **window, **fused.bounds}
@@ -154,6 +154,13 @@ def _compute(
         return plain(*arrays)
     operands = dict(zip(("data", "packed", *names), arrays, strict=True))
     return (native_convolution.conv2d(**operands, **params),)
+
+
+def _convolve(params: Mapping[str, Any], data: Array, weight: Array) -> Operands:
+    # Where the kernel could not be built: XLA's own form takes ten times as long for each channel.
+    strides, padding, dilation, groups = _window(params).values()
+    dims = ConvDims(strides, tuple([x for x, _ in padding]), dilation, groups, "NHWC")
+    return (convolve(data, lax.transpose(weight, (3, 0, 1, 2)), dims),)
 
 
 def _inlined(
