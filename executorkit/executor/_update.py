@@ -13,7 +13,7 @@ from ..arrays.protocol import PendingValue, Producer
 from ..arrays.storage import defer_all, set_results
 from ..calls.update_call import UpdateCall
 from ..errors import GradientConsumedError
-from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere, made
+from ..program import Donated, StepSpec, UpdateSpec, can_stay, copy_at, held_elsewhere, made
 from ._buffers import read_buffers
 from .runnable import Runnable
 
@@ -126,7 +126,7 @@ class PendingUpdate:
                 specs, self._keep_gradients, runnable.sums_gradients, runnable.joins_processes
             )
             function = runnable.program.step_function(step.train, spec)
-            on_host = function.may_interpret
+            on_host = function.may_interpret and can_stay((*step.raw_args, *step.raw_aux))
             while not self.results:
                 self._donated = None
                 contents, self._donated = self._operands(step, on_host)

@@ -34,6 +34,7 @@ from ._host_contents import (
     HostContents as HostContents,
     HostResult as HostResult,
     MadeContents as MadeContents,
+    can_stay as can_stay,
     made as made,
     sharding_of as sharding_of,
 )

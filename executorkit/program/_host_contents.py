@@ -84,6 +84,12 @@ class HostResult(HostContents):
     __slots__ = ()
 
 
+def can_stay(values: Sequence[Any]) -> bool:
+    """Tells whether interpreted steps take contents as they are: entries of stacked arrays are to
+    be made into arrays."""
+    return {*map(type, values)} & MADE <= {HostContents, HostResult}
+
+
 def made(values: Sequence[Any]) -> Operands:
     """Returns contents as arrays, made where they are not yet."""
     if not MADE.isdisjoint(map(type, values)):

@@ -55,7 +55,8 @@ def module_weights(table: mx.sym.Symbol, name: str, options: dict[str, Any], kvs
 @pytest.mark.parametrize(("name", "options", "expected"), CASES)
 def test_a_module_updates_the_rows_of_an_embedding_that_occurred(name, options, expected, kvstore):
     data = mx.sym.var("data")
-    table = mx.sym.Embedding(data, input_dim=4, output_dim=1, sparse_grad="true", name="table")
+    text: Any = "true"  # as in a graph's JSON
+    table = mx.sym.Embedding(data, input_dim=4, output_dim=1, sparse_grad=text, name="table")
     if kvstore is None:
         table = mx.sym.contrib.SparseEmbedding(data, input_dim=4, output_dim=1, name="table")
     weights = module_weights(table, name, options, kvstore)

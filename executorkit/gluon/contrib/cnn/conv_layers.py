@@ -1,5 +1,6 @@
 """Layers of ``mx.gluon.contrib.cnn``: deformable convolutions."""
 
+import inspect
 import math
 
 from ...._support.described_arguments import DescribesArguments
@@ -47,6 +48,14 @@ class _Deformable(DescribesArguments, HybridBlock):
         "offset_weight", "offset_bias", "deformable_conv_weight", "deformable_conv_bias",
     )  # fmt: skip
     deformable_conv_weight: Tensor
+    __signature__: inspect.Signature
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()
+        known = {"op_name": cls._operator}
+        parameters = [p.replace(default=known.get(p.name, p.default)) for p in parameters]
+        cls.__signature__ = inspect.Signature(parameters)
 
     def __init__(
         self,
