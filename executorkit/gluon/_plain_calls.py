@@ -10,12 +10,14 @@ from ..calls.recording import modes
 from ..ndarray import NDArray
 from ..ops.schema.call_rules import call_rules
 from ._parameter import Parameter
-from ._traced_graph import single_arrays
+from ._traced_graph import has_own_data, single_arrays
 
 _CLASS, _CONTEXT = attrgetter("__class__"), attrgetter("context")
 #: Facts that calls follow from, beside arguments and parameters: of each class, and of each block.
 _FUNCTIONS = attrgetter("hybrid_forward", "forward", "__call__")
-_STATE = attrgetter("_version", "_children", "_kwargs", "_forward_hooks", "_forward_pre_hooks")
+_STATE = attrgetter(
+    "_version", "_children", "_reg_params", "_kwargs", "_forward_hooks", "_forward_pre_hooks"
+)
 #: The modules whose functions make a block plain, unless it says otherwise.
 _MODULES = tuple(f"{__package__}.{name}" for name in ("nn", "loss", "_hybrid_block", "_block"))
 
@@ -32,7 +34,8 @@ def record_plain(block: Any, args: Sequence[Any], compute: Callable[..., Any]) -
 def _watched(block: Any, args: Sequence[Any], compute: Callable[..., Any]) -> Any:
     blocks = _plain_blocks(block) if call_rules.rule is None else []
     parameters = [*dict.fromkeys(p for b in blocks for p in b._reg_params.values())]
-    arrays = _arrays(args, parameters) if blocks else None
+    is_known = bool(blocks) and not has_own_data(parameters)
+    arrays = _arrays(args, parameters) if is_known else None
     if arrays is None:
         return compute(*args)
     output, call = modes.recorder.watch(arrays, lambda: compute(*args))

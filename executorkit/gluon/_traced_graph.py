@@ -122,6 +122,11 @@ def single_arrays(parameters: Sequence[Parameter], context: Context) -> list[NDA
     return arrays if all(map(is_, map(_CONTEXT, arrays), repeat(context))) else None
 
 
+def has_own_data(parameters: Sequence[Parameter]) -> bool:
+    """Tells whether the class of a parameter computes the array that calls see."""
+    return any(type(p).data is not Parameter.data for p in parameters)
+
+
 class CompiledGraph:
     def __init__(
         self, graph: TracedGraph, parameters: Mapping[str, Parameter], flags: Sequence[Any]
@@ -139,7 +144,7 @@ class CompiledGraph:
         self.parameters = [parameters[n] for n in names if n not in positions]
         #: The positions of arguments among the graph's inputs, and among the arguments.
         self._places = [(i, positions[names[i]]) for i in data]
-        self._has_own_data = any(type(p).data is not Parameter.data for p in self.parameters)
+        self._has_own_data = has_own_data(self.parameters)
         self._expected = expected = without_trailing_none(graph.in_structure)
         is_flat = isinstance(expected, list) and all(part == _LEAF for part in expected)
         #: The number of arguments if each is an array, -1 if one is a list or None.

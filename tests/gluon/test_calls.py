@@ -244,6 +244,12 @@ def _with_own_forward(net: Any, seen: list[str]) -> None:
     net[3].forward = lambda x: seen.append("called") or forward(x)
 
 
+def _with_own_parameter(net: Any, seen: list[str]) -> None:
+    weight = Scaled("own_weight", shape=(3, 4), init="ones")
+    weight.initialize()
+    net[5]._reg_params["weight"] = weight
+
+
 CHANGES: dict[str, Callable[[Any, list[str]], None]] = {
     "nothing": lambda net, seen: None,
     "an attribute": lambda net, seen: setattr(net[4][0], "_rate", 0.0),
@@ -258,6 +264,7 @@ CHANGES: dict[str, Callable[[Any, list[str]], None]] = {
     "a forward of its own": _with_own_forward,
     "a hybridized layer": lambda net, seen: net[4].hybridize(),
     "a frozen layer": lambda net, seen: net[0].collect_params().setattr("grad_req", "null"),
+    "a parameter that defines its contents": _with_own_parameter,
     "other weights": lambda net, seen: net[5].weight.set_data(nd.ones((3, 4))),
     "float64": lambda net, seen: net.cast("float64"),
     "two contexts": lambda net, seen: net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1)]),

@@ -1,8 +1,8 @@
-"""Convolutions with all that stands behind them as one operation each, for the kernel in C.
+"""Fuses convolutions with the operations that follow them, for the kernel in C.
 
 Bias, a sum with another array of the result's shape, and bounds (ReLU, ReLU6) become part of the
-convolution whose result they alone read. Its weight is packed by the first stage. First calls,
-which NumPy interprets, run the operation's parts.
+convolution if nothing else reads its result. The first stage packs its weight. First calls, which
+NumPy interprets, run the operation's parts.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ _NUMBERS = lax.conv_dimension_numbers((1,) * 4, (1,) * 4, ("NHWC", "HWIO", "NHWC
 
 @dataclass(eq=False)
 class _Fused:
-    """A convolution and the operations behind it, the last of which has the result."""
+    """A convolution and the operations that follow it, the last of which has the result."""
 
     convolution: Operation
     parts: list[Operation] = field(default_factory=list)
@@ -84,9 +84,10 @@ def _filters_last(params: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _window(params: Mapping[str, Any]) -> dict[str, Any]:
-    names = "window_strides", "padding", "rhs_dilation", "feature_group_count"
-    keys = "strides", "padding", "dilation", "groups"
-    return {key: params[name] for key, name in zip(keys, names, strict=True)}
+    return {
+        "strides": params["window_strides"], "padding": params["padding"],
+        "dilation": params["rhs_dilation"], "groups": params["feature_group_count"],
+    }  # fmt: skip
 
 
 def _take(
@@ -158,8 +159,9 @@ def _compute(
 
 def _convolve(params: Mapping[str, Any], data: Array, weight: Array) -> Operands:
     # The form without the kernel: one of XLA alone is ten times slower for a group per channel.
-    strides, padding, dilation, groups = _window(params).values()
-    dims = ConvDims(strides, tuple([x for x, _ in padding]), dilation, groups, "NHWC")
+    window = _window(params)
+    pads = tuple([before for before, _ in window.pop("padding")])
+    dims = ConvDims(**window, pads=pads, layout="NHWC")
     return (convolve(data, lax.transpose(weight, (3, 0, 1, 2)), dims),)
 
 
