@@ -60,15 +60,15 @@ NO_MIRROR = frozenset({"golden", "readme"})
 LINE_BUDGETS = {
     "_cli": 1362, "_files": 463, "_support": 960, "arrays": 1014, "autograd": 3696, "callback":
     172, "calls": 1276, "contrib": 2385, "data": 51, "debugging": 638, "display": 1912,
-    "executor": 3145, "executorkit": 3931, "export": 722, "gluon": 12391, "image": 2116,
+    "executor": 3132, "executorkit": 3931, "export": 722, "gluon": 12391, "image": 2116,
     "initializer": 668, "inspection": 663, "io": 2951, "jaxpr_interpreter": 3310, "jaxprs": 676,
     "kvstore": 787, "lowering": 4685, "metric": 1325, "model": 1063, "module": 3117, "ndarray":
-    3204, "notebook": 299, "numpy": 2039, "numpy_extension": 127, "onnx": 4472, "ops": 18777,
-    "optimizer": 3347, "parallel": 3981, "processes": 979, "profiler": 878, "program": 6732,
-    "rnn": 1250, "symbol": 2922, "test_utils": 1490, "training": 935, "visualization": 456,
+    3032, "notebook": 299, "numpy": 2039, "numpy_extension": 127, "onnx": 4472, "ops": 18777,
+    "optimizer": 3347, "parallel": 3936, "processes": 979, "profiler": 878, "program": 6732,
+    "rnn": 1250, "symbol": 2922, "test_utils": 1490, "training": 942, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 107_367
+TOTAL_LINES = 107_144
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -77,7 +77,7 @@ class Executor(BoundGraph[NDArray], Viewed):
     symbol, program
         the bound symbol, and its compiled programs, shared with every executor of an equal graph.
 
-    A notebook shows all with their statistics, computed on the devices, without pending work.
+    A notebook shows all with their statistics, without pending work.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")

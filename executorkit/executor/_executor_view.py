@@ -1,13 +1,13 @@
 """The view of an executor: its arrays with statistics, its program, its graph."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
 import jax
 
-from .._support.annotations import Arrays, Raw
+from .._support.annotations import Arrays
 from ..arrays.protocol import Producer
 from ..display import (
     Cell,
@@ -26,7 +26,7 @@ from ..display import (
 from ..errors import listed
 from ..lowering import Graph, infer
 from ..ndarray import NDArray
-from ..ndarray.array_statistics import Statistics, statistics_of_lists
+from ..ndarray.array_statistics import Statistics, statistics
 from ..ndarray.array_view import RIGHT_ALIGNED, STATISTICS_COLUMNS, statistics_cells
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
@@ -51,7 +51,8 @@ NOT_STORED = "a Step stores none"
 class SectionEntry(NamedTuple):
     name: str
     columns: Sequence[str]
-    contents: Raw
+    #: Statistics, or the reason why there are none.
+    contents: Statistics | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +65,12 @@ class Section:
     open: bool | None = None
 
 
-#: A function from lists of contents to the statistics of each.
-StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
-
-
-def value_or_status(array: NDArray) -> jax.Array | str:
-    """Returns the contents of an array, or the reason why they are not computed yet. Nothing is
+def statistics_or_status(array: NDArray) -> Statistics | str:
+    """Returns the statistics of an array, or the reason why it is not computed yet. Nothing is
     computed for a view: an unread forward would be compiled and run by itself, without the backward
     and the update that follow it."""
     status = pending_status(array.pending)
-    return array.value if status is None else status
+    return statistics(array.host) if status is None else status
 
 
 def pending_status(producer: Producer | None) -> str | None:
@@ -85,37 +82,28 @@ def array_columns(array: NDArray) -> list[str]:
     return [shape(array.shape), array.dtype_name, str(array.context)]
 
 
-def section_views(
-    sections: Sequence[Section], read: StatisticsReader = statistics_of_lists
-) -> list[Part]:
+def section_views(sections: Sequence[Section]) -> list[Part]:
     """Returns a table for each section that has arrays, below the arrays that are not finite."""
-    lists = [[e.contents for e in s.entries if not isinstance(e.contents, str)] for s in sections]
     parts: list[Part] = []
     nonfinite: list[str] = []
-    for section, statistics in zip(sections, read(lists), strict=True):
-        if not section.entries:
-            continue
-        remaining = iter(statistics)
+    for section in sections:
         rows: list[list[Cell]] = []
         for entry in section.entries:
-            name = clipped(entry.name, 80)
-            if isinstance(entry.contents, str):
+            name, each = clipped(entry.name, 80), entry.contents
+            if isinstance(each, str):
                 blanks = [""] * (len(STATISTICS_COLUMNS) - 1)
-                rows.append([name, *entry.columns, entry.contents, *blanks])
+                rows.append([name, *entry.columns, each, *blanks])
                 continue
-            each = next(remaining)
             rows.append([name, *entry.columns, *statistics_cells(each)])
-            if each.nans or each.infs:
-                nonfinite.append(f"{name} ({section.title}): {nonfinite_counts(each)}")
-        parts.append(_table(section, rows))
+            pairs = ((each.nans, "NaN"), (each.infs, "Inf"))
+            counts = ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
+            if counts:
+                nonfinite.append(f"{name} ({section.title}): {counts}")
+        if rows:
+            parts.append(_table(section, rows))
     if nonfinite:
         parts.insert(0, Line(f"not finite: {listed(nonfinite, _MAX_LISTED_ARRAYS)}", bad=True))
     return parts
-
-
-def nonfinite_counts(statistics: Statistics) -> str:
-    pairs = ((statistics.nans, "NaN"), (statistics.infs, "Inf"))
-    return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
 
 
 def _table(section: Section, rows: Sequence[Sequence[Cell]]) -> Part:
@@ -170,7 +158,7 @@ def executor_parts(executor: Executor) -> list[Part]:
 def _sections(executor: Executor) -> list[Section]:
     graph = executor.graph
     arguments = [
-        SectionEntry(name, [*array_columns(array), request], value_or_status(array))
+        SectionEntry(name, [*array_columns(array), request], statistics_or_status(array))
         for name, array, request in zip(
             graph.arg_names, executor.arg_arrays, executor.effective_grad_req, strict=True
         )
@@ -178,7 +166,7 @@ def _sections(executor: Executor) -> list[Section]:
     targets = executor.grad_arrays or [None] * len(graph.arg_names)
     stepped = NOT_STORED if executor.steps_taken else None
     gradients = [
-        SectionEntry(n, array_columns(g), stepped or value_or_status(g))
+        SectionEntry(n, array_columns(g), stepped or statistics_or_status(g))
         for n, g in zip(graph.arg_names, targets, strict=True)
         if g is not None
     ]
@@ -191,5 +179,5 @@ def _sections(executor: Executor) -> list[Section]:
 
 
 def _section(title: str, arrays: Iterable[tuple[str, NDArray]]) -> Section:
-    entries = [SectionEntry(n, array_columns(a), value_or_status(a)) for n, a in arrays]
+    entries = [SectionEntry(n, array_columns(a), statistics_or_status(a)) for n, a in arrays]
     return Section(title, _COLUMNS, entries)

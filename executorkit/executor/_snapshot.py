@@ -10,7 +10,7 @@ from ..context import Context, Device
 from ..debugging import StepSnapshot, complete_snapshot
 from ..lowering import Graph, GraphStep, placements
 from ..ndarray import NDArray
-from ..ndarray.array_statistics import statistics_of_lists
+from ..ndarray.array_statistics import statistics
 from ._backward import head_gradients
 from ._pending_step import PendingStep
 from .runnable import Runnable
@@ -50,8 +50,7 @@ def nonfinite_accumulated(runnable: Runnable[Any]) -> list[str]:
     names = [runnable.graph.arg_names[i] for i in runnable.program.argnums]
     rows = zip(names, runnable.gradient_targets, runnable.accumulate, strict=True)
     values = {name: target.value for name, target, add in rows if add and target.pending is None}
-    (statistics,) = statistics_of_lists([list(values.values())])
-    bad = [n for n, each in zip(values, statistics, strict=True) if each.nans or each.infs]
+    bad = [n for n, x in jax.device_get(values).items() if statistics(x).finite < x.size]
     if not bad:
         return []
     return [f"grad_req 'add' keeps non-finite values in {', '.join(bad[:4])}: zero_grad()"]

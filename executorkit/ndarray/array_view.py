@@ -6,17 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import display
-from ..jax_internals import in_x64
 from ._ndarray import NDArray
-from .array_statistics import Statistics, host_statistics, statistics
+from .array_statistics import Statistics, statistics
 
 #: Columns of :func:`statistics_cells`.
 STATISTICS_COLUMNS = ("mean", "std", "min", "max", "NaN", "Inf", "histogram")
 #: Indices of the right-aligned ones among these columns.
 RIGHT_ALIGNED = range(6)
 
-#: Maximum number of elements of an array whose statistics are computed on the host.
-_ON_HOST = 2**18
 #: Maximum numbers of rows and columns that are printed.
 _PREVIEW = (6, 8)
 
@@ -38,14 +35,9 @@ def array_view(array: NDArray) -> display.View:
     title = f"NDArray {array.shape} {dtype.name} @{array.context}, {size}"
     if not array.size:
         return display.View(title)
-    value = array.value
-    if array.size <= _ON_HOST:
-        host = np.asarray(value)
-        summary, corner = host_statistics(host), host[_corner(array.shape)]
-    else:
-        corner = np.asarray(in_x64(value.__getitem__)(_corner(array.shape)))
-        summary = statistics([value])[0]
-    table = display.Table(STATISTICS_COLUMNS, [statistics_cells(summary)], RIGHT_ALIGNED)
+    host = array.host
+    table = display.Table(STATISTICS_COLUMNS, [statistics_cells(statistics(host))], RIGHT_ALIGNED)
+    corner = host[_corner(array.shape)]
     return display.View(title, [table, display.Lines(_preview(corner, array.shape))])
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import jax
 
@@ -22,19 +21,11 @@ from ..executor import (
     step_snapshot,
     value_shapes,
 )
-from ..jax_internals import in_x64
-from ..ndarray.array_statistics import (
-    Statistics,
-    fetch_rows,
-    parse_row,
-    pool_statistics,
-    statistics_of_lists,
-)
+from ..ndarray.array_statistics import Statistics, pool_statistics, statistics
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
 from ._data_parallel_core import DataParallelCore
-from ._pmap_executor import PmapExecutor, replicated_statistics_rows
-from ._replicas import Replicas
+from ._pmap_executor import PmapExecutor
 from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
 #: Maximum number of parameters listed because they differ between devices.
@@ -44,9 +35,7 @@ _MAX_LISTED_PARAMETERS = 4
 def group_parts(core: DataParallelCore) -> list[Part]:
     """Returns devices with their slices, statistics of arrays over all devices, and the graph. Each
     device computes its own; pending arrays are not computed."""
-    sections = _sections(core)
-    reader = _GroupStatisticsReader(core, sections)
-    arrays = section_views(sections, reader)
+    sections, differing = _sections(core)
     first = [first_of(a) for a in (*core.arg_arrays, *core.aux_arrays)]
     shapes = value_shapes(core.graph, first)
     order = topological_order(core.symbol.heads)
@@ -57,10 +46,14 @@ def group_parts(core: DataParallelCore) -> list[Part]:
         _devices(core),
         Line(f"{each}{memory_summary(first)}; {many(core.traces, 'compilation')}"),
     ]
-    if reader.differing:
-        names = listed((clipped(n, 80) for n in reader.differing), _MAX_LISTED_PARAMETERS)
+    if differing:
+        names = listed((clipped(n, 80) for n in differing), _MAX_LISTED_PARAMETERS)
         parts.append(Line(f"not the same on all devices: {names}", bad=True))
-    return [*parts, *arrays, Fold("graph", graph_parts(core.symbol, order, shapes))]
+    return [
+        *parts,
+        *section_views(sections),
+        Fold("graph", graph_parts(core.symbol, order, shapes)),
+    ]
 
 
 def group_label(core: DataParallelCore) -> str:
@@ -102,84 +95,58 @@ def _devices(core: DataParallelCore) -> Table:
     return Table(["context", "device", "slice", "rows", *(name for _, name in inputs)], rows, {3})
 
 
-def _sections(core: DataParallelCore) -> list[Section]:
+def _sections(core: DataParallelCore) -> tuple[list[Section], list[str]]:
+    # Also the names of the parameters that are not the same on all devices.
     inputs = {i.name for i in core.inputs}
-    arguments = list(zip(core.arg_names, core.arg_arrays, core.grad_req, strict=True))
-    loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
-    parameters = [(n, a, r) for n, a, r in arguments if n not in inputs]
-    targets = zip(core.arg_names, core.grad_arrays, strict=True)
-    gradients = [_entry(core, n, a) for n, a in targets if a is not None]
-    if core.steps_taken:
-        gradients = [entry._replace(contents=NOT_STORED) for entry in gradients]
-    states = zip(core.aux_names, core.aux_arrays, strict=True)
-    outputs = zip(core.output_names, core.outputs, strict=True)
-    columns, with_request = ("shape", "dtype"), ("shape", "dtype", "grad_req")
-    return [
-        Section("inputs", with_request, [_entry(core, n, a, r) for n, a, r in loaded]),
-        Section("parameters", with_request, [_entry(core, n, a, r) for n, a, r in parameters]),
-        Section("auxiliary states", columns, [_entry(core, n, a) for n, a in states]),
-        Section("gradients", columns, gradients),
-        Section("outputs", columns, [_entry(core, n, a) for n, a in outputs]),
+    loaded: list[SectionEntry] = []
+    parameters: list[SectionEntry] = []
+    differing: list[str] = []
+    for name, array, request in zip(core.arg_names, core.arg_arrays, core.grad_req, strict=True):
+        each = _statistics_or_status(array)
+        entry = _entry(name, array, each, request)
+        (loaded if name in inputs else parameters).append(entry)
+        if name not in inputs and not isinstance(each, str) and len(set(each)) > 1:
+            differing.append(name)
+    gradients = [
+        _entry(name, array, NOT_STORED if core.steps_taken else _statistics_or_status(array))
+        for name, array in zip(core.arg_names, core.grad_arrays, strict=True)
+        if array is not None
     ]
+    states, outputs = (
+        [_entry(name, array, _statistics_or_status(array)) for name, array in pairs]
+        for pairs in (
+            zip(core.aux_names, core.aux_arrays, strict=True),
+            zip(core.output_names, core.outputs, strict=True),
+        )
+    )
+    columns, with_request = ("shape", "dtype"), ("shape", "dtype", "grad_req")
+    sections = [
+        Section("inputs", with_request, loaded),
+        Section("parameters", with_request, parameters),
+        Section("auxiliary states", columns, states),
+        Section("gradients", columns, gradients),
+        Section("outputs", columns, outputs),
+    ]
+    return sections, differing
 
 
-#: Position of the section whose arrays ought to be the same on all devices.
-_PARAMETER_SECTION = 1
-
-
-def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
+def _entry(
+    name: str, array: PerDevice, each: list[Statistics] | str, *request: str
+) -> SectionEntry:
     shapes = " ".join(shape(s) for s in dict.fromkeys(shapes_of(array)))
     columns = [shapes, jax.numpy.dtype(first_of(array).dtype).name, *request]
-    return SectionEntry(name, columns, _value_or_status(core, array))
+    return SectionEntry(name, columns, each if isinstance(each, str) else pool_statistics(each))
 
 
-def _value_or_status(core: DataParallelCore, array: PerDevice) -> Any:
+def _statistics_or_status(array: PerDevice) -> list[Statistics] | str:
     sources = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
     status = next((text for text in map(pending_status, sources) if text is not None), None)
     if status is not None:
         return status
-    if isinstance(array, ReplicatedArray) and core.is_pmapped:
-        return array.value
-    return [a.value for a in array]
-
-
-class _GroupStatisticsReader:
-    def __init__(self, core: DataParallelCore, sections: Sequence[Section]) -> None:
-        self._core = core
-        entries = sections[_PARAMETER_SECTION].entries
-        self._names = [e.name for e in entries if not isinstance(e.contents, str)]
-        self.differing: list[str] = []
-
-    def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
-        parts = (self._stacked if self._core.is_pmapped else self._one_by_one)(lists)
-        parameters = zip(self._names, parts[_PARAMETER_SECTION], strict=True)
-        self.differing = [name for name, each in parameters if len(set(each)) > 1]
-        return [[pool_statistics(each) for each in section] for section in parts]
-
-    @in_x64
-    def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
-        replicas = Replicas.of(self._core.contexts)
-        stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
-        matrices = iter(fetch_rows(stacked))
-        sections: list[list[list[Statistics]]] = []
-        for stacks in lists:
-            rows = [parse_row(row) for row in next(matrices)] if stacks else []
-            sections.append([rows[i :: len(stacks)] for i in range(len(stacks))])
-        return sections
-
-    def _one_by_one(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
-        devices = range(len(self._core.contexts))
-        by_device = [[x[k] for x in xs] for xs in lists for k in devices]
-        flat = statistics_of_lists(self._on_one_device(by_device))
-        groups = [flat[s : s + len(devices)] for s in range(0, len(flat), len(devices))]
-        return [[list(each) for each in zip(*group, strict=True)] for group in groups]
-
-    def _on_one_device(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
-        # CPUs share one memory: on one device, lists of equal shapes are compiled once.
-        home = self._core.contexts[0].device
-        if any(c.device.platform != "cpu" for c in self._core.contexts):
-            return lists
-        return jax.device_put(lists, home)
+    if isinstance(array, ReplicatedArray):
+        replicas, stacked = array.replicas, array.value
+        return [statistics(replicas.host_entry(stacked, k)) for k in range(len(replicas))]
+    return [statistics(a.host) for a in array]
 
 
 def check_group_finite(

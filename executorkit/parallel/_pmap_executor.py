@@ -19,7 +19,6 @@ from ..context import Context
 from ..executor import BoundGraph, Executor, PendingStep, PrecompileSpec, check_head_gradients
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray.array_statistics import statistics_rows
 from ..ops.nn.moments import DEVICE_AXIS
 from ..ops.schema.inference import is_fully_known
 from ..program import (
@@ -161,17 +160,6 @@ class PmapProgram(BaseProgram):
 
     def explain(self) -> History:
         return self.program.explain()
-
-
-def _statistics_function(mesh: Mesh) -> PmapFunction:
-    function = partial(statistics_rows, platform=mesh.devices.flat[0].platform)
-    return group_functions.get_or_make(
-        ("statistics", mesh), lambda: PmapFunction(function, "statistics", mesh)
-    )
-
-
-def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
-    return _statistics_function(replicas.mesh)(tuple(stacks))
 
 
 def _summing_step(

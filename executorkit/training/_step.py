@@ -19,6 +19,7 @@ from ..executor import (
     section_views,
 )
 from ..ndarray import NDArray
+from ..ndarray.array_statistics import statistics
 from ..parallel import group_parts, lockstep, share_first
 from ..program import Analysis, options_from_arguments
 from ._batch_feeder import BatchFeeder
@@ -296,8 +297,14 @@ def step_view(step: Step) -> View:
     ]
     # On the first device.
     leaves, _ = jax.tree_util.tree_flatten_with_path(step.named_state)
-    states = [(jax.tree_util.keystr(path), x.value) for path, x in leaves]
-    state = [SectionEntry(name, [shape(x.shape), x.dtype.name], x) for name, x in states]
+    state = [
+        SectionEntry(
+            jax.tree_util.keystr(path),
+            [shape(leaf.value.shape), leaf.value.dtype.name],
+            statistics(jax.device_get(leaf.value)),
+        )
+        for path, leaf in leaves
+    ]
     parts += section_views([Section("optimizer state", ["shape", "dtype"], state, open=False)])
     target: list[Part] = []
     if feeder.core is not None:

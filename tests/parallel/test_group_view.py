@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
 import executorkit as mx
 from executorkit.display import view_of
-from executorkit.parallel._pmap_executor import _statistics_function
-from executorkit.parallel._replicas import Replicas
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -76,24 +73,6 @@ def test_views_run_nothing_and_show_the_last_forward():
     assert module.core.traces == 0
     module.get_outputs()[0].asnumpy()
     assert "not computed yet" not in view_of(module).text()
-
-
-def test_one_transfer_for_all_devices(monkeypatch):
-    module = _module([mx.cpu(i) for i in range(4)])
-    module.get_outputs()[0].asnumpy()
-    counts, fetch = [], jax.device_get
-
-    def counted(tree):
-        counts.append(len(jax.tree.leaves(tree)))
-        return fetch(tree)
-
-    monkeypatch.setattr(jax, "device_get", counted)
-    describing = _statistics_function(Replicas.on([mx.cpu(i).device for i in range(4)]).mesh)
-    traces = describing.traces
-    for _ in range(2):
-        view_of(module)
-    assert counts == [1, 1]
-    assert describing.traces - traces <= 5  # inputs, parameters, states, gradients, outputs
 
 
 def test_parameters_that_differ_between_devices_are_named():
