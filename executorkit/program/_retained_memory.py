@@ -23,6 +23,7 @@ from functools import lru_cache
 from operator import methodcaller
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .._support.annotations import Operands
@@ -137,7 +138,8 @@ def settle(args: Operands, working_memory: int) -> None:
     """
     for _ in range(_YIELDS):
         os.sched_yield()
-    arrays = (x for x in jax.tree.leaves(args) if isinstance(x, jax.Array))
+    leaves = (x for x in jax.tree.leaves(args) if isinstance(x, jax.Array))
+    arrays = (x for x in leaves if not jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
     if working_memory >= _WAITED_FOR and not all(map(_is_ready, arrays)):
         jax.block_until_ready(args)
         for seconds in _LOOKS:

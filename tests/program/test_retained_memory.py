@@ -6,7 +6,11 @@ import os
 import subprocess
 import sys
 
+import jax
+import jax.numpy as jnp
 import pytest
+
+from executorkit.program import _retained_memory as retained
 
 SCRIPT = """
 import executorkit as mx
@@ -116,3 +120,7 @@ def test_freed_memory_is_given_back_where_the_heap_has_grown() -> None:
     assert after_a_compilation > 100
     assert without_growth == 0
     assert with_growth > 100
+
+
+def test_calls_with_random_keys_settle() -> None:
+    retained.settle((jax.random.key(0), jnp.ones(2)), retained._WAITED_FOR)
