@@ -44,6 +44,7 @@ from ..program import (
     CompiledFunction,
     HostContents,
     HostKey,
+    compiler_options,
     deferred_errors,
     interpreter_enabled,
 )
@@ -418,6 +419,7 @@ def _jitted(
         output_shapes = partial(op.output_shapes, params)
     return CompiledFunction(
         run,
+        compiler_options=compiler_options([op], trains=False),
         checks=checks,
         executable_bytes=SMALL_BYTES,
         counts=_counts,
@@ -480,4 +482,9 @@ def _gradient(op: OpDef, params: Params, positions: tuple[int, ...]) -> Compiled
         return vjp(heads)
 
     gradient.__name__ = f"{op.name}_gradient"
-    return CompiledFunction(gradient, executable_bytes=SMALL_BYTES, host_key=_gradient_host_key)
+    return CompiledFunction(
+        gradient,
+        compiler_options=compiler_options([op]),
+        executable_bytes=SMALL_BYTES,
+        host_key=_gradient_host_key,
+    )

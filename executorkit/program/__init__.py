@@ -26,6 +26,7 @@ from ._code_cache import (
 )
 from ._compilation_log import CompilationCounts as CompilationCounts
 from ._compiled_function import CompiledFunction as CompiledFunction, small_jit as small_jit
+from ._compiler_options import compiler_options as compiler_options
 from ._deferred_errors import deferred_errors as deferred_errors
 from ._donation import Donated as Donated, copy_at as copy_at, held_elsewhere as held_elsewhere
 from ._first_calls import HostKey as HostKey

@@ -1,13 +1,14 @@
 """Options of XLA's compiler, chosen per program instead of for the whole process."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import jax
 import jaxlib.version
 
 from .._support.annotations import Attrs
-from ..lowering import Graph
-from ..ops.schema.traits import CONVOLUTION
+from ..ops import OpDef
+from ..ops.schema.traits import BARRIERS, CONVOLUTION
 from .disk_cache import cached_answer
 
 #: XLA's CPU backend hands products of matrices, sums and convolutions to the library YNNPACK. That
@@ -35,15 +36,17 @@ EVERY_OPTION = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _FEWER_PASSES_ON_CPU
 _VERSIONS_THAT_TAKE_ALL = frozenset({"0.10.2"})
 
 
-def compiler_options(graph: Graph, has_barriers: bool = False, trains: bool = True) -> Attrs:
-    """Returns the options for a graph's programs, which may have optimization barriers, and which
-    train or only infer."""
+def compiler_options(
+    ops: Iterable[OpDef], has_barriers: bool = False, trains: bool = True
+) -> Attrs:
+    """Returns the options for programs of these operators, which may have further optimization
+    barriers, and which train or only infer."""
     if jax.default_backend() != "cpu":
         return {}
-    convolves = any(CONVOLUTION in step.op.traits for step in graph.steps)
+    traits = {trait for op in ops for trait in op.traits}
     choices = (
-        (_CONVOLUTIONS_ON_CPU, convolves),
-        (_BARRIERS_ON_CPU, convolves or has_barriers),
+        (_CONVOLUTIONS_ON_CPU, CONVOLUTION in traits),
+        (_BARRIERS_ON_CPU, has_barriers or not traits.isdisjoint((BARRIERS, CONVOLUTION))),
         (_FEWER_PASSES_ON_CPU, trains),
     )
     every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _FEWER_PASSES_ON_CPU

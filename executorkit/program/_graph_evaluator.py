@@ -24,7 +24,6 @@ from ..lowering import (
     shared_state_updates,
 )
 from ..ops.nn.conv_kernels import prepared_weights, use_winograd, winograd_in
-from ..ops.schema.traits import BARRIERS
 from ..ops.tracing import with_derivatives, without_derivatives
 from ._activity import dependent_results
 from ._program_options import Options, checkpoint_policy, mirrored_steps, save_all_but, scale_losses
@@ -54,12 +53,8 @@ class GraphEvaluator:
         self._by_segments = options.remat == "full"
         may_reroll = "reroll" not in disabled_passes() and not self._backward_updates
         self._rerolled = may_reroll and plan_of(graph) is not None
-        #: True if the computation has optimization barriers.
-        self.has_barriers = (
-            self.recomputes
-            or self._rerolled
-            or any(BARRIERS in step.op.traits for step in graph.steps)
-        )
+        #: True if the computation has more optimization barriers than its operators have.
+        self.has_barriers = self.recomputes or self._rerolled
         self._casts: dict[Hashable, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Key, train: bool) -> Tree:

@@ -82,7 +82,8 @@ class Program(BaseProgram):
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
         passes = disabled_passes().intersection(LOWERING_PASSES)
         self._fingerprint = cache(partial(_fingerprint, graph, argnums, self.options, passes))
-        options_of = partial(compiler_options, graph, self._evaluator.has_barriers)
+        ops = {step.op for step in graph.steps}
+        options_of = partial(compiler_options, ops, self._evaluator.has_barriers)
         inference = {"compiler_options": options_of(trains=False)}
         self._compiled: Callable[..., CompiledFunction] = partial(
             CompiledFunction,

@@ -22,12 +22,12 @@ def convolved(**attrs: Any) -> mx.sym.Symbol:
 
 
 def test_options_of_convolutions_are_for_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = graph_of(convolved().heads)
-    inference = _compiler_options.compiler_options(graph, trains=False)
-    training = _compiler_options.compiler_options(graph)
+    ops = [step.op for step in graph_of(convolved().heads).steps]
+    inference = _compiler_options.compiler_options(ops, trains=False)
+    training = _compiler_options.compiler_options(ops)
     assert training == inference | _compiler_options._FEWER_PASSES_ON_CPU != inference
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert not _compiler_options.compiler_options(graph)
+    assert not _compiler_options.compiler_options(ops)
 
 
 def test_versions_that_are_said_to_take_all_options_do() -> None:
@@ -39,11 +39,11 @@ def test_versions_that_are_said_to_take_all_options_do() -> None:
 def test_options_that_the_compiler_does_not_know_are_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    graph = graph_of(convolved().heads)
+    ops = [step.op for step in graph_of(convolved().heads).steps]
     unknown = {"xla_cpu_no_such_option": "1"}
     monkeypatch.setattr(_compiler_options, "_CONVOLUTIONS_ON_CPU", unknown)
     expected = _compiler_options._BARRIERS_ON_CPU | _compiler_options._FEWER_PASSES_ON_CPU
-    assert _compiler_options.compiler_options(graph) == expected
+    assert _compiler_options.compiler_options(ops) == expected
 
 
 def test_options_of_the_cpu_backend_are_those_of_one_compilation() -> None:
