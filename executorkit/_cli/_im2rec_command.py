@@ -235,18 +235,14 @@ def encode_image(image: ListedImage, options: argparse.Namespace) -> bytes | Non
         _report(f"{path}: OpenCV cannot decode it")
         return None
     if options.center_crop:
-        pixels = _central_square(pixels)
+        height, width = pixels.shape[:2]
+        size = min(height, width)
+        top, left = (height - size) // 2, (width - size) // 2
+        pixels = pixels[top : top + size, left : left + size]
     if options.resize:
         height, width = with_shorter_edge(pixels.shape[0], pixels.shape[1], options.resize)
         pixels = cv2.resize(pixels, (width, height))
     return pack_img(header, pixels, options.quality, options.encoding)
-
-
-def _central_square(pixels: np.ndarray) -> np.ndarray:
-    height, width = pixels.shape[:2]
-    size = min(height, width)
-    top, left = (height - size) // 2, (width - size) // 2
-    return pixels[top : top + size, left : left + size]
 
 
 def _report(message: str) -> None:

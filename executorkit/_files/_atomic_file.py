@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, BinaryIO
 
-from ..errors import FileAccessError, explain
+from ..errors import FileAccessError
 from ._open_files import AnyPath, is_open_for_writing, path_text
 
 #: Maximum length of a file's name in bytes, on all common file systems.
@@ -55,7 +55,11 @@ def write_atomically(
         remove_leftovers(target)
         _write_and_rename(target, parts, durable)
     except OSError as error:
-        raise FileAccessError(_explain_failure(path, target, error)) from None
+        folder = os.path.dirname(target)
+        missing = isinstance(error, FileNotFoundError) and not os.path.isdir(folder)
+        because = f"the folder {folder} does not exist" if missing else None
+        problem = f"cannot be written: {error.strerror or error}"
+        raise FileAccessError(path, problem, because=because) from None
 
 
 def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) -> None:
@@ -178,10 +182,3 @@ def _stem(target: str) -> str:
 @lru_cache(maxsize=1)
 def _machine() -> str:
     return hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
-
-
-def _explain_failure(path: str, target: str, error: OSError) -> str:
-    folder = os.path.dirname(target)
-    missing = isinstance(error, FileNotFoundError) and not os.path.isdir(folder)
-    because = f"the folder {folder} does not exist" if missing else None
-    return explain(path, f"cannot be written: {error.strerror or error}", because=because)

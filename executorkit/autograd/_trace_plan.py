@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..lowering import Graph, graph_of, infer, optimized
+from ..lowering import graph_of, infer, optimized
 from ..ops import lookup
 from ..program import Program, program_for, retain_freed_memory
 from ..symbol.node import Entry, Node
 from ._tape_segment import Reached
-from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
+from ._trace import DIFFERENTIATED, CallTrace, Role
 
 
 @dataclass(slots=True, eq=False)
@@ -109,7 +109,10 @@ def plan_of(
     kinds = trace.all_leaves
     draws = {node.name: row for node, row in nodes.draws.items()}
     types = {name: trace.type_of(_number(trace, source)) for name, source in sources.items()}
-    _retain_freed_memory(graph, types)
+    if all(shape and math.prod(shape) for shape, _ in types.values()):
+        shapes = {name: shape for name, (shape, _) in types.items()}
+        dtypes = {name: dtype.name for name, (_, dtype) in types.items()}
+        retain_freed_memory(graph, infer(graph, shapes, dtypes))
     return TracePlan(
         program=program_for(graph, argnums),
         outputs=tuple(outputs),
@@ -129,13 +132,6 @@ def serves_any_sizes(trace: CallTrace) -> bool:
 
 def _number(trace: CallTrace, source: int) -> int:
     return trace.leaf_numbers[source] if source >= 0 else ~source
-
-
-def _retain_freed_memory(graph: Graph, types: Mapping[str, ArrayType]) -> None:
-    if all(shape and math.prod(shape) for shape, _ in types.values()):
-        shapes = {name: shape for name, (shape, _) in types.items()}
-        dtypes = {name: dtype.name for name, (_, dtype) in types.items()}
-        retain_freed_memory(graph, infer(graph, shapes, dtypes))
 
 
 def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:

@@ -369,7 +369,9 @@ class FiniteAnalysis:
                     yield self._at(step, "backward", summary, (*self._inputs(step), *arrived))
                     break
         for node, i in zip(self.graph.args, self.graph.arg_values, strict=True):
-            yield from self._argument_sum(node.name, i)
+            if _is_nonfinite(self.sums.get(i)) and not self._has_nonfinite_part(i):
+                name = f"the sum of the gradients of {node.name!r}"
+                yield Finding("backward", node.name, "", self._summary(name, i, self.sums[i]))
 
     def _sum(
         self, step: GraphStep, output_ranges: Mapping[int, object], summed: set[int]
@@ -379,11 +381,6 @@ class FiniteAnalysis:
             if i in summed and _is_nonfinite(gradient) and not self._has_nonfinite_part(i):
                 name = f"the sum of the gradients of {self.names[i]!r}"
                 yield self._at(step, "backward", self._summary(name, i, gradient))
-
-    def _argument_sum(self, name: str, i: int) -> Iterator[Finding]:
-        if _is_nonfinite(self.sums.get(i)) and not self._has_nonfinite_part(i):
-            summary = self._summary(f"the sum of the gradients of {name!r}", i, self.sums[i])
-            yield Finding("backward", name, "", summary)
 
 
 def _input_label(name: str, source: str) -> str:

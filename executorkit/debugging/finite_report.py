@@ -69,7 +69,10 @@ class Finding:
             what = "going back through it made" if self.stage == "backward" else "it made"
             problem = f"{what} {self.made.nonfinite} in {self.made.name}"
         problem += f", {self.made.dtype} {shape(self.made.shape)}"
-        limit = _overflow_reason(self.made)
+        limit = None
+        if self.made.infs and self.made.dtype in ("float16", "bfloat16"):
+            largest = float(jax.numpy.finfo(self.made.dtype).max)
+            limit = f"the largest {self.made.dtype} is {largest:.4g}"
         return explain(
             f"{where} on {self.device}" if self.device else where,
             problem,
@@ -80,12 +83,6 @@ class Finding:
 
 def _join_summaries(arrays: Sequence[ArraySummary]) -> str:
     return "; ".join(map(str, arrays))
-
-
-def _overflow_reason(summary: ArraySummary) -> str | None:
-    if summary.infs and summary.dtype in ("float16", "bfloat16"):
-        return f"the largest {summary.dtype} is {float(jax.numpy.finfo(summary.dtype).max):.4g}"
-    return None
 
 
 class FiniteReport(Viewed):

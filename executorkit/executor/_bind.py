@@ -182,7 +182,11 @@ def simple_bind(
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    shapes, ignored = _parse_shapes(kwargs)
+    others = {n: s for n, s in kwargs.items() if not isinstance(s, tuple | list | np.ndarray)}
+    ignored = ", ".join(f"{n}={s!r}" for n, s in others.items())
+    shapes = {
+        n: parse_shape(s, f"simple_bind: {n!r}") for n, s in kwargs.items() if n not in others
+    }
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes, default_dtype="float32")
     unknown = [
@@ -307,12 +311,6 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
         _ = context.device
     if groups:
         warn_of_shared_cpus([ctx, *groups.values()])
-
-
-def _parse_shapes(values: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], str]:
-    rest = [n for n, s in values.items() if not isinstance(s, tuple | list | np.ndarray)]
-    shapes = {n: parse_shape(s, f"simple_bind: {n!r}") for n, s in values.items() if n not in rest}
-    return shapes, ", ".join(f"{n}={values[n]!r}" for n in rest)
 
 
 def _parse_dtype(name: str, dtype: Any) -> str:

@@ -124,14 +124,14 @@ class _RandomFrame(DetAugmenter):
     def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
         if not self.enabled or height <= 0 or width <= 0:
             return None
-        proposals = (self._attempt(label, height, width) for _ in range(self.max_attempts))
-        return next((p for p in proposals if p is not None), None)
-
-    def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
-        least, most = (area * height * width for area in self.area_range)
-        ratio = random.uniform(*self.aspect_ratio_range)
-        size = self._draw_size((least, most), ratio, height, width) if ratio > 0 else None
-        return None if size is None else self._place(label, size, height, width)
+        limits = tuple(area * height * width for area in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            size = self._draw_size(limits, ratio, height, width) if ratio > 0 else None
+            proposal = size and self._place(label, size, height, width)
+            if proposal is not None:
+                return proposal
+        return None
 
     def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
         raise NotImplementedError

@@ -95,7 +95,9 @@ def epochs(files: RecordFiles, order: Order) -> Iterator[Iterator[int]]:
         offsets = _indexed(files, order)
         while True:
             yield iter(_shuffled(offsets, generator) if order.shuffle else offsets)
-    parts = _chunk_parts(files, order)
+    parts = 1
+    if order.chunk_size:
+        parts = max(1, math.ceil(files.size * 1.1 / (order.parts * (order.chunk_size << 20))))
     part_seed = _PART_SEED + order.part + order.parts + parts + order.chunk_seed
     part_generator = np.random.RandomState(part_seed % 2**32)
     numbers = list(range(parts))
@@ -122,12 +124,6 @@ def _shuffled(offsets: list[int], generator: np.random.RandomState) -> list[int]
     copy = list(offsets)
     shuffle_in_place(copy, generator)
     return copy
-
-
-def _chunk_parts(files: RecordFiles, order: Order) -> int:
-    if not order.chunk_size:
-        return 1
-    return max(1, math.ceil(files.size * 1.1 / (order.parts * (order.chunk_size << 20))))
 
 
 def _indexed(files: RecordFiles, order: Order) -> list[int]:

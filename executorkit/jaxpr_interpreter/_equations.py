@@ -197,7 +197,7 @@ class _Equations(Flattener[int]):
         primitive: Any,
         params: Mapping[str, object],
         inputs: tuple[int, ...],
-        ins: Sequence[object],
+        ins: Arrays,
         outs: Sequence[object],
         has_effects: bool,
     ) -> Sequence[int]:
@@ -205,11 +205,15 @@ class _Equations(Flattener[int]):
         if name in _IDENTITIES:
             return inputs
         if name in _EXPANDED:
-            return self.flatten(_expanded(primitive, params, ins), inputs)
+            arguments = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in ins]
+            expanded = jax.make_jaxpr(partial(primitive.impl, **params))(*arguments)
+            return self.flatten(expanded, inputs)
+        if not params.keys().isdisjoint(JAXPRS):
+            params = {n: _flat(x) if n in JAXPRS else x for n, x in params.items()}
         outputs = tuple(map(self.value, outs))
         call = Call(
             name,
-            _without_jaxprs(params),
+            params,
             tuple([self.avals[i] for i in inputs]),
             tuple([self.avals[i] for i in outputs]),
         )
@@ -220,21 +224,10 @@ class _Equations(Flattener[int]):
         return outputs
 
 
-def _without_jaxprs(params: Mapping[str, object]) -> Mapping[str, Any]:
-    if params.keys().isdisjoint(JAXPRS):
-        return params
-    return {name: _flat(x) if name in JAXPRS else x for name, x in params.items()}
-
-
 def _flat(param: object) -> Any:
     if isinstance(param, tuple):
         return tuple(map(_flat, param))
     return flattened(param) if isinstance(param, ClosedJaxpr | Jaxpr) else param
-
-
-def _expanded(primitive: Any, params: Mapping[str, Any], ins: Arrays) -> ClosedJaxpr:
-    arguments = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in ins]
-    return jax.make_jaxpr(partial(primitive.impl, **params))(*arguments)
 
 
 def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:

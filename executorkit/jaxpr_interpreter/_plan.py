@@ -90,7 +90,8 @@ class Plan:
         try:
             context = _silent_contexts.pop()
         except IndexError:
-            context = _silent_context()
+            context = Context()
+            context.run(np.seterr, all="ignore")
         if self.large_products:
             with single_threaded_products:
                 context.run(execute, self.steps, values)
@@ -121,12 +122,6 @@ class Plan:
             values[position] = x
         execute(self.steps, values)
         return [values[result[0]] for result in self.results]
-
-
-def _silent_context() -> Context:
-    context = Context()
-    context.run(np.seterr, all="ignore")
-    return context
 
 
 #: Contexts in which NumPy is silent and in which no thread is at present.

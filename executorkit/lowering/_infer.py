@@ -233,17 +233,12 @@ def value_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
 def _initial_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
     values: list[str | None] = [None] * graph.n_values
     for node, i in graph.variables:
+        declared = node.attrs.get("__dtype__", "")
         if node.name in dtypes:
             values[i] = dtypes[node.name] or None
-        else:
-            values[i] = _declared_dtype(node.attrs.get("__dtype__"))
+        elif declared not in ("", "None", "-1"):
+            values[i] = dtype_name(int(declared) if declared.isdigit() else declared)
     return values
-
-
-def _declared_dtype(text: str | None) -> str | None:
-    if text in (None, "", "None", "-1"):
-        return None
-    return dtype_name(int(text) if text.isdigit() else text)
 
 
 def _settle(

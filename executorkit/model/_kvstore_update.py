@@ -109,7 +109,7 @@ def _with_gradients(
     return [
         (index, grads, params)
         for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False))
-        if grads is not None and not _without_gradients(grads)
+        if grads is not None and (isinstance(grads, ReplicatedArray) or grads[0] is not None)
     ]
 
 
@@ -120,7 +120,3 @@ def _push_and_pull(store: Any, names: Sequence[str], rows: Sequence[_Row]) -> No
         return
     for index, grads, outs in rows:
         store.pushpull(names[index], list(grads), out=list(outs), priority=-index)
-
-
-def _without_gradients(grads: PerDevice) -> bool:
-    return not isinstance(grads, ReplicatedArray) and grads[0] is None

@@ -91,7 +91,9 @@ def _is_flag(k: Any) -> bool:
 def _numpy_entries(keys: tuple[Any, ...]) -> list[Any]:
     entries: list[Any] = []
     for k in keys:
-        host = np.asarray(k.asnumpy() if isinstance(k, Handle) else k) if _is_array(k) else None
+        host = None
+        if isinstance(k, _ARRAY_TYPES):
+            host = np.asarray(k.asnumpy() if isinstance(k, Handle) else k)
         if k is True:
             entries.append(None)
         elif host is None or host.dtype != bool:
@@ -99,10 +101,6 @@ def _numpy_entries(keys: tuple[Any, ...]) -> list[Any]:
         else:
             entries += [_Mask(*pair) for pair in zip(host.shape, host.nonzero(), strict=True)]
     return entries
-
-
-def _is_array(k: Any) -> bool:
-    return isinstance(k, _ARRAY_TYPES)
 
 
 def _unmasked(entries: list[Any], shape: Shape) -> list[Any]:

@@ -453,7 +453,8 @@ class NDArray(Viewed, Handle):
         """Restores a pickle of MXNet's, whose 'handle' has bytes as in a ``.params`` file."""
         handle = state["handle"]
         if handle is not None:
-            self.show(_read_record(bytes(handle)))
+            (read,) = _record_readers
+            self.show(read(bytes(handle)))
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -505,11 +506,6 @@ _record_readers: list[Callable[[bytes], NDArray]] = []
 def reads_records(function: Callable[[bytes], NDArray]) -> Callable[[bytes], NDArray]:
     _record_readers[:] = [function]
     return function
-
-
-def _read_record(record: bytes) -> NDArray:
-    (read,) = _record_readers
-    return read(record)
 
 
 def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray:

@@ -248,13 +248,19 @@ class CombinedUpdate:
         rows: dict[Hashable, Any] = {}
         kinds = [(r, x.shape) for r, x in zip(self.rules, weights, strict=True)]
         repeated = {kind for kind, count in Counter(kinds).items() if count > 1}
+        on_cpu = jax.default_backend() == "cpu"
         for kind, (rule, begin, width, weight, grad, rule_state) in zip(kinds, rules, strict=True):
             rule_key = wrap_key(next(keys)) if rule.uses_rng else None
             row = begin, width, weight.dtype if isinstance(rule, StepRule | OperatorRule) else None
             if row not in rows:  # most parameters have the same
                 numbers = hyperparams[begin : begin + width]
                 rows[row] = tuple(numbers.astype(row[2])) if row[2] else numbers
-            flattened = _is_flattened(rule, weight, rule_state)
+            flattened = (
+                on_cpu
+                and weight.ndim != 2
+                and not rule.uses_rng
+                and all(x.shape == weight.shape for x in jax.tree.leaves(rule_state))
+            )
             apply = _flattened(rule) if flattened else rule
             if kind in repeated and (kind, flattened) not in traced:
                 traced[kind, flattened] = jax.jit(apply, inline=True)
@@ -263,11 +269,6 @@ class CombinedUpdate:
             new_weights.append(weight)
             new_states.append(rule_state)
         return tuple(new_weights), tuple(new_states)
-
-
-def _is_flattened(rule: Rule, weight: Array, state: State) -> bool:
-    same = all(x.shape == weight.shape for x in jax.tree.leaves(state))
-    return weight.ndim != 2 and same and not rule.uses_rng and jax.default_backend() == "cpu"
 
 
 def _flattened(rule: Rule) -> Callable[..., tuple[Array, State]]:

@@ -59,7 +59,9 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
     nodes: list[str] = []
     rows = [0]
     for node, input_versions in versions(order):
-        rows.append(rows[-1] + node.n_outputs + _scratch(node))
+        rows.append(rows[-1] + node.n_outputs)
+        if node.op is not None and node.params is not None:
+            rows[-1] += node.op.file_format.scratch_outputs(node.params)
         kind = _string("null" if node.op is None else node.op.name)
         item = {"op": kind, "name": _string(node.name)}
         if node.attrs:
@@ -81,12 +83,6 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
         "node_row_ptr": _list([str(row) for row in rows], inner),
         "heads": _list(tops, inner),
     }
-
-
-def _scratch(node: Node) -> int:
-    if node.op is None or node.params is None:
-        return 0
-    return node.op.file_format.scratch_outputs(node.params)
 
 
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:

@@ -184,7 +184,8 @@ class _RNNLayer(DescribesArguments, HybridBlock):
     def _unfuse(self) -> rnn_cell.HybridSequentialRNNCell:
         """Returns the same layers as a stack of cells with the same parameters. Raises
         AssertionError for layers with a projection or with bounds of the cell."""
-        if self._projection_size is not None or self._is_clipped():
+        bounds = [self._clipping[f"lstm_state_clip_{end}"] for end in ("min", "max")]
+        if self._projection_size is not None or bounds != [None, None]:
             problem = "layers with projection_size or state_clip_min have no cells that do the same"
             raise ArgumentValueError(f"{type(self).__name__}._unfuse", problem)
         features = self._input_size
@@ -201,9 +202,6 @@ class _RNNLayer(DescribesArguments, HybridBlock):
                     stack.add(rnn_cell.DropoutCell(self._dropout))
                 features = self._hidden_size * self._dir
         return stack
-
-    def _is_clipped(self) -> bool:
-        return any(self._clipping[f"lstm_state_clip_{end}"] is not None for end in ("min", "max"))
 
     def _cell(self, **options: Any) -> Any:
         raise NotImplementedError

@@ -32,17 +32,14 @@ def _read_codes(w: NodeWriter, dims: Sequence[Length], codes: Sequence[int]) -> 
             lengths.append(w.product(dims[source : source + 2]))
             source += 2
         elif code == -4:
-            lengths += _split_length(w, dims[source], codes[at : at + 2])
+            parts = codes[at : at + 2]
+            other = w.length_op("Div", dims[source], next((p for p in parts if p > 0), 1))
+            lengths += [p if p > 0 else other for p in parts]
             source, at = source + 1, at + 2
         else:
             lengths.append(dims[source] if code == 0 else code)
             source += 1
     return lengths
-
-
-def _split_length(w: NodeWriter, length: Length, parts: Sequence[int]) -> list[Length]:
-    other = w.length_op("Div", length, next((p for p in parts if p > 0), 1))
-    return [p if p > 0 else other for p in parts]
 
 
 @translates("reshape_like")

@@ -22,13 +22,6 @@ from .loss_heads import label_missing
 _LOG_ZERO = -1e30
 
 
-def _skipping(extended: Array) -> Array:
-    # (N, 2 L + 1) booleans: True if a path may leave out the blank before the position.
-    before = jnp.pad(extended, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
-    position = jnp.arange(extended.shape[1], dtype=jnp.int32)
-    return (position % 2 == 1) & (extended != before) & (position > 1)
-
-
 def _shifted(x: Array, by: int) -> Array:
     return jnp.pad(x, ((0, 0), (by, 0)), constant_values=_LOG_ZERO)[:, : x.shape[1]]
 
@@ -53,7 +46,9 @@ def _align(log_p, label, label_length, data_length, blank: Array | int):
     size = 2 * label.shape[1] + 1
     position = jnp.arange(size, dtype=jnp.int32)
     extended = jnp.full((count, size), blank, jnp.int32).at[:, 1::2].set(label)
-    skip = _skipping(extended)
+    # A path may leave out the blank before these positions.
+    before = jnp.pad(extended, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
+    skip = (position % 2 == 1) & (extended != before) & (position > 1)
     score = jnp.take_along_axis(log_p, jnp.broadcast_to(extended, (steps, count, size)), axis=2)
     start = jnp.where(position < 2, 0.0, _LOG_ZERO).astype(log_p.dtype)
     alpha = _paths(score, skip, jnp.broadcast_to(start, (count, size)))
@@ -87,13 +82,6 @@ def _shifted_back(x: Array, by: int) -> Array:
     return jnp.pad(x, ((0, 0), (0, by)), constant_values=_LOG_ZERO)[:, by:]
 
 
-def _too_short(label: Array, label_length: Array, data_length: Array) -> Array:
-    # True if a label, with a blank between equal neighbours, exceeds its time steps.
-    position = jnp.arange(1, label.shape[1], dtype=jnp.int32)
-    repeats = (label[:, 1:] == label[:, :-1]) & (position < label_length[:, None])
-    return label_length + jnp.sum(repeats, axis=1, dtype=jnp.int32) > data_length
-
-
 def _gradient(log_p, label, label_length, data_length, blank: Array | int):
     loss, (alpha, score, skip, ends) = _align(log_p, label, label_length, data_length, blank)
     occupancy = jnp.exp(_occupancy(alpha, score, skip, ends, data_length) + loss[:, None])
@@ -101,7 +89,10 @@ def _gradient(log_p, label, label_length, data_length, blank: Array | int):
     by_class = jnp.zeros_like(log_p).at[:, count, label].add(occupancy[:, :, 1::2])
     by_class = by_class.at[:, :, blank].add(jnp.sum(occupancy[:, :, ::2], axis=2))
     steps = jnp.arange(log_p.shape[0], dtype=jnp.int32)[:, None]
-    impossible = _too_short(label, label_length, data_length)
+    # With a blank between equal neighbours, a label may exceed its time steps.
+    position = jnp.arange(1, label.shape[1], dtype=jnp.int32)
+    repeats = (label[:, 1:] == label[:, :-1]) & (position < label_length[:, None])
+    impossible = label_length + jnp.sum(repeats, axis=1, dtype=jnp.int32) > data_length
     valid = (steps < data_length) & ~impossible
     return jnp.where(impossible, 0, loss), jnp.where(valid[..., None], jnp.exp(log_p) - by_class, 0)
 

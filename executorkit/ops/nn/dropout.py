@@ -28,10 +28,6 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     return data, tuple([1 if i in p.axes else n for i, n in enumerate(data)])
 
 
-def _keep_mask(key: Array, keep: float, shape: Shape) -> Array:
-    return jax.random.bits(key, shape, "uint32") < np.uint32(min(round(keep * 2**32), 2**32 - 1))
-
-
 @register(
     "Dropout",
     outputs=("output", "mask"),
@@ -65,5 +61,7 @@ def dropout(
     if p == 1:
         mask = jnp.full(shape, jnp.nan, data.dtype)
     else:
-        mask = jnp.where(_keep_mask(key, 1 - p, shape), 1 / (1 - p), 0).astype(data.dtype)
+        limit = np.uint32(min(round((1 - p) * 2**32), 2**32 - 1))
+        kept = jax.random.bits(key, shape, "uint32") < limit
+        mask = jnp.where(kept, 1 / (1 - p), 0).astype(data.dtype)
     return data * mask, mask

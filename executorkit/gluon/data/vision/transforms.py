@@ -51,19 +51,15 @@ class Compose(Sequential):
                 run.append(transform)
                 continue
             if len(run) > 1:
-                self.add(_hybridized(run))
+                sequence = HybridSequential()
+                sequence.add(*run)
+                sequence.hybridize()
+                self.add(sequence)
             else:
                 self.add(*run)
             run = []
             if transform is not None:
                 self.add(transform)
-
-
-def _hybridized(blocks: Sequence[HybridBlock]) -> HybridSequential:
-    sequence = HybridSequential()
-    sequence.add(*blocks)
-    sequence.hybridize()
-    return sequence
 
 
 class Cast(HybridBlock):
