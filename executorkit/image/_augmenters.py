@@ -14,7 +14,7 @@ from ..ndarray import NDArray
 from ..ops.vision.image_color import LUMA
 from . import _image_functions as images
 from ._image_operators import imresize
-from .host_images import Image, check_colours, host_view, like, update_in_place
+from .host_images import Image, check_colours, like, update_in_place
 
 
 class Described:
@@ -136,7 +136,7 @@ class HorizontalFlipAug(Augmenter):
 def flip_columns(image: Any) -> Any:
     if not isinstance(image, NDArray):
         return nd.flip(image, axis=1)  # which refuses it
-    return like(image, host_view(image)[:, ::-1].copy())
+    return like(image, image.host[:, ::-1].copy())
 
 
 class CastAug(Augmenter):
@@ -148,7 +148,7 @@ class CastAug(Augmenter):
 
     def __call__(self, src: Image) -> Image:
         if isinstance(src, NDArray) and src.dtype is np.uint8 and self.typ == "float32":
-            return like(src, host_view(src).astype(np.float32))
+            return like(src, src.host.astype(np.float32))
         return src.astype(self.typ)
 
 
@@ -175,10 +175,10 @@ class ContrastJitterAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         check_colours(type(self).__name__, src, (3, 1))
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
-        weighted = host_view(src) * host_view(self.coef)
+        weighted = src.host * self.coef.host
         total = np.float32(weighted.sum(dtype=np.float64))
         shift = np.float32(3.0 * (1.0 - alpha) / weighted.size) * total
-        src[:] = host_view(src) * np.float32(alpha) + shift
+        src[:] = src.host * np.float32(alpha) + shift
         return src
 
 
@@ -193,9 +193,9 @@ class SaturationJitterAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         check_colours(type(self).__name__, src, (3, 1))
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
-        weighted = host_view(src) * host_view(self.coef)
+        weighted = src.host * self.coef.host
         gray = weighted.sum(axis=2, keepdims=True, dtype=np.float64).astype(np.float32)
-        src[:] = host_view(src) * np.float32(alpha) + gray * np.float32(1.0 - alpha)
+        src[:] = src.host * np.float32(alpha) + gray * np.float32(1.0 - alpha)
         return src
 
 
@@ -215,7 +215,7 @@ class HueJitterAug(Augmenter):
         cosine, sine = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
         matrix = (self.ityiq @ turn @ self.tyiq).T
-        return like(src, host_view(src) @ matrix.astype(np.float32))
+        return like(src, src.host @ matrix.astype(np.float32))
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -241,7 +241,7 @@ class LightingAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         check_colours(type(self).__name__, src)
         alpha = np.random.normal(0, self.alphastd, size=(3,))
-        src[:] = host_view(src) + np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
+        src[:] = src.host + np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
         return src
 
 
@@ -268,5 +268,5 @@ class RandomGrayAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         if random.random() < self.p:
             check_colours(type(self).__name__, src)
-            return like(src, host_view(src) @ host_view(self.mat))
+            return like(src, src.host @ self.mat.host)
         return src

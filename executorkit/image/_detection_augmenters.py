@@ -88,24 +88,6 @@ class DetHorizontalFlipAug(DetAugmenter):
         return src, label
 
 
-def _range_of(where: str, name: str, value: object) -> Any:
-    if isinstance(value, tuple | list):
-        return value
-    if not isinstance(value, int | float | np.generic):
-        raise ArgumentValueError(where, f"{name}={value!r}, expected a pair of numbers")
-    logging.info("%s: %s is always %s", where, name, value)
-    return (value, value)
-
-
-def _check_ranges(where: str, area: Any, aspect_ratio: Any, least_area: float) -> None:
-    if area[1] <= least_area or area[0] > area[1]:
-        problem = f"area_range={area}, expected a rising pair that exceeds {least_area}"
-        raise DataArgumentError(where, problem)
-    if aspect_ratio[0] <= 0 or aspect_ratio[0] > aspect_ratio[1]:
-        problem = f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair"
-        raise DataArgumentError(where, problem)
-
-
 class _RandomFrame(DetAugmenter):
     #: The part of the image's area that the largest frame has to exceed.
     _least_area = 0.0
@@ -113,11 +95,22 @@ class _RandomFrame(DetAugmenter):
     def __init__(self, **kwargs: Any) -> None:
         where = type(self).__name__
         for name in ("aspect_ratio_range", "area_range"):
-            kwargs[name] = _range_of(where, name, kwargs[name])
+            value = kwargs[name]
+            if isinstance(value, tuple | list):
+                continue
+            if not isinstance(value, int | float | np.generic):
+                raise ArgumentValueError(where, f"{name}={value!r}, expected a pair of numbers")
+            logging.info("%s: %s is always %s", where, name, value)
+            kwargs[name] = (value, value)
         super().__init__(**kwargs)
-        self.aspect_ratio_range = kwargs["aspect_ratio_range"]
-        self.area_range = kwargs["area_range"]
-        _check_ranges(where, self.area_range, self.aspect_ratio_range, self._least_area)
+        self.aspect_ratio_range = ratios = kwargs["aspect_ratio_range"]
+        self.area_range = area = kwargs["area_range"]
+        if area[1] <= self._least_area or area[0] > area[1]:
+            problem = f"area_range={area}, expected a rising pair that exceeds {self._least_area}"
+            raise DataArgumentError(where, problem)
+        if ratios[0] <= 0 or ratios[0] > ratios[1]:
+            problem = f"aspect_ratio_range={ratios}, expected a rising, positive pair"
+            raise DataArgumentError(where, problem)
         self.max_attempts = kwargs["max_attempts"]
         self.enabled = True
 

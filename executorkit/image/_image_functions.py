@@ -11,7 +11,7 @@ from ..errors import ArgumentValueError, ShapeError
 from ..ndarray import NDArray
 from ..opencv import INTERPOLATIONS, choose_interpolation, with_shorter_edge
 from ._image_operators import imresize
-from .host_images import Image, host_view, like, update_in_place
+from .host_images import Image, like, update_in_place
 
 #: Position and size of a crop: (x, y, width, height).
 Rectangle = tuple[int, int, int, int]
@@ -59,7 +59,7 @@ def fixed_crop(
 ) -> Image:
     """Returns ``w`` by ``h`` pixels from column x0 and row y0 on, cut at the image's edges, and
     resized to ``size`` (width, height) unless that is None. MXNetError if nothing is left."""
-    image = host_view(src) if isinstance(src, NDArray) else src
+    image = src.host if isinstance(src, NDArray) else src
     part = image[y0 : y0 + h, x0 : x0 + w]
     if not part.size:
         pixels = f"columns {x0} to {x0 + w} and rows {y0} to {y0 + h}"

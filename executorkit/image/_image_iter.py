@@ -15,7 +15,7 @@ from ..ndarray.array_classes import new_class
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from ._augmenter_list import CreateAugmenter
 from ._image_operators import imdecode
-from .host_images import host_view, to_ndarray
+from .host_images import to_ndarray
 from .image_lists import listed, listed_in_file
 
 #: Types of the labels of a list of images.
@@ -23,7 +23,7 @@ LABEL_TYPES = ("int32", "float32", "int64", "float64")
 
 
 def host_values(values: object) -> np.ndarray:
-    return host_view(values) if isinstance(values, NDArray) else np.asarray(values)
+    return values.host if isinstance(values, NDArray) else np.asarray(values)
 
 
 class ImageIter(DataIter):

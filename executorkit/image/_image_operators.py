@@ -20,7 +20,7 @@ from ..ndarray import NDArray, array
 from ..ndarray.array_classes import new_class
 from ..opencv import decode_image, resize_image
 from ..ops.schema.attrs import Floats, make_attr, to_text
-from .host_images import host_view, like, to_ndarray
+from .host_images import like, to_ndarray
 
 #: A whole number, or its text.
 Whole = int | str
@@ -48,7 +48,7 @@ def _host(operator: str, name: str, source: object) -> np.ndarray:
     if not isinstance(source, NDArray):
         problem = f"{name!r} is a {type(source).__name__}, expected an NDArray"
         raise InputTypeError(f"operator {operator}", problem, hint="mx.nd.array(...)")
-    return host_view(source)
+    return source.host
 
 
 def _check_image(operator: str, image: np.ndarray) -> None:

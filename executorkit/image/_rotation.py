@@ -7,7 +7,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import ArgumentValueError, DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
-from .host_images import host_view, to_ndarray
+from .host_images import to_ndarray
 
 
 def imrotate(
@@ -46,7 +46,7 @@ def imrotate(
         raise ShapeError(where, f"{len(degrees)} angles for {count} images")
     with np.errstate(all="ignore"):  # one row or column has no places: 0 (NaN in MXNet)
         grid = _grid(degrees, (src.shape[-2], src.shape[-1]), zoom_in, zoom_out)
-    batch = src if src.ndim == 4 else to_ndarray(host_view(src)[None], src.context)
+    batch = src if src.ndim == 4 else to_ndarray(src.host[None], src.context)
     rotated = nd.BilinearSampler(batch, to_ndarray(grid, src.context))
     return rotated if src.ndim == 4 else rotated[0]
 

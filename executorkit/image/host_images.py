@@ -26,11 +26,6 @@ _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
 }
 
 
-def host_view(image: NDArray) -> np.ndarray:
-    """Returns the elements of an NDArray, to read only."""
-    return image.host
-
-
 def to_ndarray(values: np.ndarray, context: Context, cls: Any = NDArray) -> Any:
     """Returns an array of ``cls`` of a NumPy array that is never written to again."""
     return on_host(cls, np.ascontiguousarray(values), context)
@@ -43,7 +38,7 @@ def like(image: A, values: np.ndarray) -> A:
 
 def computed(function: Callable[[np.ndarray], np.ndarray], image: A) -> A:
     """Returns a new array of the image's class: ``function`` of its elements."""
-    return like(image, function(host_view(image)))
+    return like(image, function(image.host))
 
 
 def update_in_place(image: object, function: Callable[..., Any], other: object) -> Any:
@@ -55,13 +50,13 @@ def update_in_place(image: object, function: Callable[..., Any], other: object) 
     if isinstance(other, NDArray):
         if other.dtype != image.dtype or not _broadcasts(other.shape, image.shape):
             return _IN_PLACE[function](image, other)
-        other = host_view(other)
+        other = other.host
     elif isinstance(other, bool | int | float | np.number):
         other = float(other)
     else:
         return _IN_PLACE[function](image, other)
     with np.errstate(all="ignore"):
-        image[:] = function(host_view(image), other)
+        image[:] = function(image.host, other)
     return image
 
 

@@ -99,7 +99,9 @@ def plot_network(
     ]
     graphviz = _graphviz()
     if graphviz is None:
-        drawing = _drawing(order, shapes, hide_weights)
+        known = {(node, k): (shapes or {}).get(name)
+                 for node in order for k, name in enumerate(node.output_names)}  # fmt: skip
+        drawing = GraphDrawing.of(order, known, parameters=not hide_weights)
         return NetworkPicture(title, save_format, nodes, arrows, drawing.whole(), drawing.folded())
     graph = graphviz.Digraph(name=title, format=save_format)
     for name, attributes in nodes:
@@ -117,14 +119,6 @@ def _graphviz() -> Any:
     except ImportError:
         return None
     return graphviz
-
-
-def _drawing(
-    order: Sequence[Node], shapes: Mapping[str, tuple[int, ...]] | None, hide_weights: bool
-) -> GraphDrawing:
-    known = {(node, k): (shapes or {}).get(name)
-             for node in order for k, name in enumerate(node.output_names)}  # fmt: skip
-    return GraphDrawing.of(order, known, parameters=not hide_weights)
 
 
 def _warn_of_repeated(order: Sequence[Node]) -> None:

@@ -9,7 +9,7 @@ from numbers import Number
 from typing import Any
 
 from ... import ndarray, symbol
-from ..._support.annotations import Function
+from ..._support.annotations import Attrs, Function
 from ..._support.described_arguments import DescribesArguments
 from ...errors import ArgumentValueError, NotSupportedError
 from ...ndarray.array_classes import as_new_arrays
@@ -141,7 +141,51 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         return f"t{self._counter}_"
 
 
-class DenseCell(DescribesArguments, HybridRecurrentCell):
+class GatedCell(DescribesArguments, HybridRecurrentCell):
+    """Base of cells whose gates are sums of a layer of the input and a layer of the state."""
+
+    #: Number of gates, and of states.
+    _gates = 1
+    _states = 1
+    #: The operator of both layers; its attributes for the input ('i2h') and the state ('h2h').
+    _operator = "FullyConnected"
+    _attributes: dict[str, Attrs]
+    #: The shape of a state without its batch, and its layout.
+    _state_shape: tuple[int, ...]
+    _state_layout = "NC"
+    i2h_weight: Tensor
+
+    def _make_parameters(self, *parameters: tuple[str, tuple[int, ...], Init]) -> None:
+        for name, shape, init in parameters:
+            parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+            setattr(self, name, parameter)
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        return [
+            {"shape": (batch_size, *self._state_shape), "__layout__": self._state_layout}
+            for _ in range(self._states)
+        ]
+
+    def hybrid_forward(
+        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
+        i2h_bias: Tensor, h2h_bias: Tensor, **others: Tensor,
+    ) -> Tensor:  # fmt: skip
+        name, layer = self._step_prefix(), getattr(F, self._operator)
+        i2h, h2h = (
+            layer(data=data, weight=weight, bias=bias, name=name + k, **self._attributes[k])
+            for k, data, weight, bias in (
+                ("i2h", inputs, i2h_weight, i2h_bias), ("h2h", states[0], h2h_weight, h2h_bias)
+            )
+        )  # fmt: skip
+        return self._step(F, i2h, h2h, states, name, **others)
+
+    def _step(
+        self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str, **others: Tensor
+    ) -> Tensor:
+        raise NotImplementedError
+
+
+class DenseCell(GatedCell):
     """Base of cells with gates ``x W^T + b`` and ``h R^T + c``.
 
     hidden_size
@@ -155,11 +199,6 @@ class DenseCell(DescribesArguments, HybridRecurrentCell):
     ``h2h_bias`` c (G H,), for G gates in blocks of H rows.
     Inputs: x (N, I), states (N, H). Output: (N, H).
     """
-
-    #: Number of gates, and of states.
-    _gates = 1
-    _states = 1
-    i2h_weight: Tensor
 
     def __init__(
         self,
@@ -175,42 +214,22 @@ class DenseCell(DescribesArguments, HybridRecurrentCell):
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size
+        self._state_shape = (hidden_size,)
         rows = self._gates * hidden_size
-        for name, shape, init in (
+        self._attributes = {layer: {"num_hidden": rows} for layer in ("i2h", "h2h")}
+        self._make_parameters(
             ("i2h_weight", (rows, input_size), i2h_weight_initializer),
             ("h2h_weight", (rows, self._recurrent_size()), h2h_weight_initializer),
             *self._further_weights(),
             ("i2h_bias", (rows,), i2h_bias_initializer),
             ("h2h_bias", (rows,), h2h_bias_initializer),
-        ):
-            parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-            setattr(self, name, parameter)
+        )
 
     def _recurrent_size(self) -> int:
         return self._hidden_size
 
     def _further_weights(self) -> Sequence[tuple[str, tuple[int, ...], Any]]:
         return ()
-
-    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
-        return [
-            {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
-            for _ in range(self._states)
-        ]
-
-    def _dense(
-        self, F: Ops, inputs: Tensor, state: Any, weights: tuple[Any, Any], biases: tuple[Any, Any]
-    ) -> tuple[Tensor, States]:
-        prefix, count = self._step_prefix(), self._gates * self._hidden_size
-        i2h, h2h = (
-            F.FullyConnected(
-                data=data, weight=weight, bias=bias, num_hidden=count, name=prefix + group
-            )
-            for group, data, weight, bias in zip(
-                ("i2h", "h2h"), (inputs, state), weights, biases, strict=True
-            )
-        )
-        return i2h, h2h
 
     def __repr__(self) -> str:
         rows, features = self.i2h_weight.shape
@@ -252,13 +271,9 @@ class RNNCell(DenseCell):
     def _text_of_options(self) -> str:
         return f", {self._activation}"
 
-    def hybrid_forward(
-        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
-        i2h_bias: Tensor, h2h_bias: Tensor,
-    ) -> Tensor:  # fmt: skip
-        i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         activate = partial(self._get_activation, F, activation=self._activation)
-        return rnn_step(F, i2h, h2h, self._step_prefix(), activate, names_all=True)
+        return rnn_step(F, i2h, h2h, name, activate, names_all=True)
 
 
 class LSTMCell(DenseCell):
@@ -305,12 +320,7 @@ class LSTMCell(DenseCell):
     def _alias(self) -> str:
         return "lstm"
 
-    def hybrid_forward(
-        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
-        i2h_bias: Tensor, h2h_bias: Tensor,
-    ) -> Tensor:  # fmt: skip
-        i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
-        name = self._step_prefix()
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         gates = lstm_gates(F, i2h, h2h, name, names_all=True)
         activate, gate = (
             partial(self._get_activation, F, activation=activation)
@@ -336,13 +346,9 @@ class GRUCell(DenseCell):
     def _alias(self) -> str:
         return "gru"
 
-    def hybrid_forward(
-        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
-        i2h_bias: Tensor, h2h_bias: Tensor,
-    ) -> Tensor:  # fmt: skip
-        i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         tanh = partial(F.Activation, act_type="tanh")
-        return gru_step(F, i2h, h2h, states[0], self._step_prefix(), activate=tanh, names_all=True)
+        return gru_step(F, i2h, h2h, states[0], name, activate=tanh, names_all=True)
 
 
 class _Group(RecurrentCell):

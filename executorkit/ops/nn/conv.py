@@ -182,13 +182,16 @@ def fold_into_channels(x: Array, axes: Shape) -> Array:
     return x.reshape(x.shape[0], -1, *x.shape[2 + len(axes) :])
 
 
-def _single_position_conv(data: Array, weight: Array, groups: int) -> Array:
-    # A convolution without spatial axes: (N, C) and (F, C / groups) give (N, F).
+def _single_position_conv(
+    data: Array, weight: Array, groups: int, is_transposed: bool = False
+) -> Array:
+    # Without spatial axes: (N, C) and (F, C / groups), transposed (C, F / groups), give (N, F).
     if groups == 1:
-        return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
+        return lax.dot_general(data, weight, (((1,), (0 if is_transposed else 1,)), ((), ())))
     data = data.reshape(data.shape[0], groups, -1)
     weight = weight.reshape(groups, -1, weight.shape[1])
-    return jnp.einsum("ngc,gfc->ngf", data, weight).reshape(data.shape[0], -1)
+    product = "ngc,gcf->ngf" if is_transposed else "ngc,gfc->ngf"
+    return jnp.einsum(product, data, weight).reshape(data.shape[0], -1)
 
 
 def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
@@ -362,17 +365,8 @@ def deconvolution(
     out = (
         conv_transpose(data, weight, inner, drop_axes(dims, covered))
         if other_sizes
-        else _single_position_conv_transpose(data, weight, num_group)
+        else _single_position_conv(data, weight, num_group, is_transposed=True)
     )
     out = out.reshape(shape[0], num_filter, *(shape[i] for i in covered), *other_sizes)
     out = jnp.moveaxis(out, range(2, 2 + len(covered)), covered)
     return with_bias(out, bias, axes_layout)
-
-
-def _single_position_conv_transpose(data: Array, weight: Array, groups: int) -> Array:
-    # A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F).
-    if groups == 1:
-        return lax.dot_general(data, weight, (((1,), (0,)), ((), ())))
-    data = data.reshape(data.shape[0], groups, -1)
-    weight = weight.reshape(groups, -1, weight.shape[1])
-    return jnp.einsum("ngc,gcf->ngf", data, weight).reshape(data.shape[0], -1)

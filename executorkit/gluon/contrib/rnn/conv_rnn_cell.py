@@ -13,16 +13,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ...._support.described_arguments import DescribesArguments
 from ....errors import ArgumentValueError
 from ....ops.nn.recurrent_cells import Activate, gru_step, lstm_gates, lstm_step, rnn_step
 from ..._parameter_dict import ParameterDict
-from ..._types import Init, Ops, PerAxis, StateInfo, States, Tensor
+from ..._types import Init, Ops, PerAxis, States, Tensor
 from ...nn.layer_windows import per_axis
-from ...rnn import HybridRecurrentCell
+from ...rnn.rnn_cell import GatedCell
 
 
-class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
+class _BaseConvRNNCell(GatedCell):
     """Base of cells whose gates are convolutions of the input and the state.
 
     input_shape
@@ -45,11 +44,9 @@ class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
     ``i2h_bias`` and ``h2h_bias`` (G H,) for G gates.
     """
 
-    #: Number of axes beside batch and channels, of gates, and of states.
+    #: Number of axes beside batch and channels.
     _axes = 0
-    _gates = 1
-    _states = 1
-    i2h_weight: Tensor
+    _operator = "Convolution"
 
     def __init__(
         self,
@@ -69,10 +66,10 @@ class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
-        HybridRecurrentCell.__init__(self, prefix=prefix, params=params)
+        GatedCell.__init__(self, prefix=prefix, params=params)
         self._hidden_channels = hidden_channels
         self._input_shape = input_shape
-        self._conv_layout = conv_layout
+        self._conv_layout = self._state_layout = conv_layout
         self._activation = activation
         self._channel_axis = conv_layout.find("C")
         i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate = (
@@ -87,7 +84,7 @@ class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
             raise ArgumentValueError(f"{type(self).__name__}: h2h_kernel", problem)
         h2h_pad = tuple(d * (k - 1) // 2 for d, k in zip(h2h_dilate, h2h_kernel, strict=True))
         ones = (1,) * self._axes
-        self._convolutions: dict[str, dict[str, Any]] = {
+        self._attributes = {
             group: {
                 "kernel": kernel, "stride": ones, "pad": pad, "dilate": dilate,
                 "layout": conv_layout, "num_filter": hidden_channels * self._gates,
@@ -108,14 +105,12 @@ class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
         rows = hidden_channels * self._gates
         i2h_shape = self._with_channels(input_shape[at], i2h_kernel)
         h2h_shape = self._with_channels(hidden_channels, h2h_kernel)
-        for name, shape, init in (
+        self._make_parameters(
             ("i2h_weight", (rows, *i2h_shape), i2h_weight_initializer),
             ("h2h_weight", (rows, *h2h_shape), h2h_weight_initializer),
             ("i2h_bias", (rows,), i2h_bias_initializer),
             ("h2h_bias", (rows,), h2h_bias_initializer),
-        ):
-            parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-            setattr(self, name, parameter)
+        )
 
     def _checked(self, name: str, value: Any) -> tuple[int, ...]:
         numbers = tuple(per_axis(value, self._axes))
@@ -136,33 +131,8 @@ class _BaseConvRNNCell(DescribesArguments, HybridRecurrentCell):
         sizes = f"{weight[self._channel_axis]} -> {weight[0]}"
         return f"{type(self).__name__}({sizes}, {self._activation}, {self._conv_layout})"
 
-    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
-        return [
-            {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}
-            for _ in range(self._states)
-        ]
-
-    def hybrid_forward(
-        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
-        i2h_bias: Tensor, h2h_bias: Tensor,
-    ) -> Tensor:  # fmt: skip
-        prefix = self._step_prefix()
-        i2h, h2h = (
-            F.Convolution(
-                data=data, weight=weight, bias=bias, name=prefix + group,
-                **self._convolutions[group],
-            )
-            for group, data, weight, bias in (
-                ("i2h", inputs, i2h_weight, i2h_bias), ("h2h", states[0], h2h_weight, h2h_bias)
-            )
-        )  # fmt: skip
-        return self._step(F, i2h, h2h, states, prefix)
-
     def _activate(self, F: Ops) -> Activate:
         return partial(self._get_activation, F, activation=self._activation)
-
-    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
-        raise NotImplementedError
 
 
 class _ConvRNNCell(_BaseConvRNNCell):

@@ -171,8 +171,12 @@ class LSTMPCell(DenseCell):
         self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
         h2r_weight: Tensor, i2h_bias: Tensor, h2h_bias: Tensor,
     ) -> Tensor:  # fmt: skip
-        i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
-        name = self._step_prefix()
+        parameters = i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        return super().hybrid_forward(F, inputs, states, *parameters, h2r_weight=h2r_weight)
+
+    def _step(
+        self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str, h2r_weight: Tensor = None
+    ) -> Tensor:
         gates = lstm_gates(F, i2h, h2h, name)
         tanh = partial(F.Activation, act_type="tanh")
         hidden, (_, cell) = lstm_step(F, gates, states[1], name, tanh, output_name="hidden")
