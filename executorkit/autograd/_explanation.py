@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..display import Line, Table, View, Viewed, many, view_of
-from ._trace import CallTrace, LeafKind
+from ._trace import CallTrace
 from ._trace_plan import TracePlan
 
 #: Number of runs that are remembered in a thread.
@@ -115,21 +115,17 @@ def _why(note: _Note) -> str:
         return f"{where}: {others[-1].resolved.op.name} stood there before"
     if same[-1].resolved.params != fork.resolved.params:
         return f"{where}: other attributes or numbers than before"
-    return f"{where}: {_input_difference(same[-1].leaves, fork.leaves)}"
+    for old, new in zip(same[-1].leaves, fork.leaves, strict=False):
+        if (old.shape, old.dtype) != (new.shape, new.dtype):
+            return f"{where}: {old.dtype}{list(old.shape)} -> {new.dtype}{list(new.shape)}"
+        if old.role is not new.role:
+            return f"{where}: {old.role.value} -> {new.role.value}"
+    return f"{where}: other inputs than before"
 
 
 def _earlier(trace: CallTrace) -> list[CallTrace]:
     following = trace.parent.following if trace.parent is not None else [trace]
     return following[: following.index(trace)] if trace in following else following
-
-
-def _input_difference(before: Sequence[LeafKind], now: Sequence[LeafKind]) -> str:
-    for old, new in zip(before, now, strict=False):
-        if (old.shape, old.dtype) != (new.shape, new.dtype):
-            return f"{old.dtype}{list(old.shape)} -> {new.dtype}{list(new.shape)}"
-        if old.role is not new.role:
-            return f"{old.role.value} -> {new.role.value}"
-    return "other inputs than before"
 
 
 @view_of.register

@@ -38,7 +38,10 @@ def _number(heads: Sequence[Entry]) -> Graph:
     for index, node in enumerate(nodes):
         if node.op is None or node.params is None:
             continue
-        names, states = node.input_names, node.aux_names
+        names, states, params = node.input_names, node.aux_names, node.params
+        if node.subgraphs:
+            bodies = tuple(LoweredBody(graph_of(body)) for body in node.subgraphs)
+            params = Params({**params, BODIES: bodies})
         written = [
             (position, aux_number.get(node.inputs[position][0]))
             for position, name in enumerate(names)
@@ -48,7 +51,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
             GraphStep(
                 node=node,
                 op=node.op,
-                params=_with_bodies(node, node.params),
+                params=params,
                 index=index,
                 names=names,
                 inputs=tuple(first[child] + k for child, k in node.inputs),
@@ -80,12 +83,6 @@ def _number(heads: Sequence[Entry]) -> Graph:
         ),
         has_open_shapes=any(s.op.open_shape(s.params) is not None for s in steps),
     )
-
-
-def _with_bodies(node: Node, params: Params) -> Params:
-    if not node.subgraphs:
-        return params
-    return Params({**params, BODIES: tuple(LoweredBody(graph_of(b)) for b in node.subgraphs)})
 
 
 class LoweredBody:

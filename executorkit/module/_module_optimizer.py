@@ -47,11 +47,11 @@ def update_group(
     device's contents if ``keep_gradients``.
     """
     group.core.keep_gradients(keep_gradients)
-    arrays = group.trainable_arrays
-    if not arrays.names:
+    trained = group.trained
+    if not trained.names:
         return
-    update_indices = [indices[name] for name in arrays.names]
-    weights, grads = arrays.weights, arrays.grads
+    update_indices = [indices[name] for name in trained.names]
+    weights, grads = trained.arrays, trained.grads
     count = len(group.contexts)
     if not summed:
 

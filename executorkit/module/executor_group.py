@@ -42,19 +42,10 @@ SlicePairs = list[list[tuple[slice, NDArray]]]
 
 @dataclass(frozen=True, slots=True)
 class GroupParameters:
-    """Names, arrays and gradients of a group's parameters on all devices, in the symbol's order."""
+    """Names, arrays and gradients of parameters on all devices, in the symbol's order."""
 
     names: list[str]
     arrays: list[Any]
-    grads: list[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainableArrays:
-    """The parameters of a group that have a gradient: names, arrays and gradients."""
-
-    names: list[str]
-    weights: list[Any]
     grads: list[Any]
 
 
@@ -187,7 +178,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self._parameters = GroupParameters(names, [self._arguments(n) for n in names], grads)
         rows = zip(names, self._parameters.arrays, gradients, strict=True)
         trained = [row for row in rows if row[2] is not None and self.for_training]
-        self.trainable_arrays = TrainableArrays(
+        self.trained = GroupParameters(
             [n for n, _, _ in trained], [a for _, a, _ in trained], [g for _, _, g in trained]
         )
 
@@ -365,20 +356,16 @@ class DataParallelExecutorGroup(ExecutorGroup):
         """
         train = self.for_training if is_train is None else is_train
         labels = getattr(data_batch, "label", None)
-        writes = self.core.scattered(self._batch_inputs(data_batch.data), data_batch.data, "data")
+        inputs = self.core.inputs[: len(self.data_shapes)]
+        while len(inputs) > len(data_batch.data) and inputs[-1].name in self.state_names:
+            inputs = inputs[:-1]
+        writes = self.core.scattered(inputs, data_batch.data, "data")
         label_inputs = self.core.inputs[len(self.data_shapes) :]
         if label_inputs and labels:
             writes += self.core.scattered(label_inputs, labels, "label")
         for target, value in writes:
             assign_scattered(target, value)
         self.core.forward(bool(train))
-
-    def _batch_inputs(self, arrays: Sequence[Any]) -> list[BatchInput]:
-        inputs = self.core.inputs[: len(self.data_shapes)]
-        stop = len(inputs)
-        while stop > len(arrays) and inputs[stop - 1].name in self.state_names:
-            stop -= 1
-        return inputs[:stop]
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes the gradients on all devices.

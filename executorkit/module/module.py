@@ -182,7 +182,7 @@ class Module(BaseModule, DataParallel):
             self.save_optimizer_states(states)
             logging.info('Saved optimizer state to "%s"', states)
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-        processes.note_checkpoint(_checkpoint_path(prefix, epoch, "params"))
+        processes.note_checkpoint(params)
 
     # Descriptions
 

@@ -167,9 +167,10 @@ def apply_rules(
         call = plan_update(rules, rows, tuple(states), context, undo=undo, sharing=sharing)
         if finite is None:
             return call
-        from ._mixed_precision import finite_call
+        from ._mixed_precision import FiniteUpdate
 
-        return finite_call(call, finite)
+        update, state = FiniteUpdate(call.update), (call.state, finite)
+        return UpdateCall(update, state, call.hyperparams, call.key_data, call.undo)
 
     apply_update(weights, grads, prepare)
 

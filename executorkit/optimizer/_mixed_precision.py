@@ -10,8 +10,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from ..calls.update_call import UpdateCall
-from ..ndarray import NDArray
 from ..program import UpdateFunction
 from ._rule import Rule, State
 
@@ -52,11 +50,6 @@ class FiniteUpdate:
             self.update, weights, grads, inner, hyperparams, key_data
         )
         return new_weights, (inner, finite.astype(flag.dtype).reshape(1))
-
-
-def finite_call(call: UpdateCall, flag: NDArray) -> UpdateCall:
-    update = FiniteUpdate(call.update)
-    return UpdateCall(update, (call.state, flag), call.hyperparams, call.key_data, call.undo)
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ class ReplicaArrayFactory:
             return self._checked_shared(shared, name, shapes, dtype)
         if shared is not None and _has_shapes(shared, shapes, dtype):
             return shared
-        return self._new(shapes, dtype, self._graph.args[i], self._spec_of_argument(i))
+        node = self._graph.args[i]
+        spec = () if name in self._loaded else self._spec(name, node, shapes)
+        return self._new(shapes, dtype, node, spec)
 
     def _gradient(self, i: int, argument: PerDevice) -> PerDevice:
         if self._shared_argument(i) is argument:
@@ -111,11 +113,6 @@ class ReplicaArrayFactory:
 
     def _dtype(self, i: int) -> str:
         return self._inferred[0].arg_dtypes[i] or "float32"
-
-    def _spec_of_argument(self, i: int) -> Spec:
-        name = self._graph.arg_names[i]
-        is_loaded = name in self._loaded
-        return () if is_loaded else self._spec(name, self._graph.args[i], self._shapes(i))
 
     def _spec(self, name: str, node: Any, shapes: Sequence[Any]) -> Spec:
         return sharding_of(name, node.attrs, shapes[0], len(self._contexts[0].devices))

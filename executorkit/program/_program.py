@@ -36,7 +36,7 @@ from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
 from ._observation import Observation
 from ._prepared_inference import prepared_inference
-from ._program_cache import cached_program, cached_programs
+from ._program_cache import programs_by_signature
 from ._program_options import Options, current_options, mirrored_steps
 from ._program_report import (
     compilation_history,
@@ -368,7 +368,7 @@ class Program(BaseProgram):
         return cost_of_function(jitted, avals, self.graph, names_from or self.graph)
 
     def explain(self) -> History:
-        return compilation_history(self, self.all_functions, cached_programs())
+        return compilation_history(self, self.all_functions, programs_by_signature.values())
 
 
 def _fingerprint(
@@ -386,6 +386,6 @@ def program_for(graph: Graph, argnums: tuple[int, ...] = ()) -> Program:
     options = current_options()
     passes = disabled_passes().intersection(LOWERING_PASSES)
     key = signature_of(graph), argnums, options, mirrored_steps(graph), passes
-    program = cached_program(key, lambda: Program(graph, argnums, options))
+    program = programs_by_signature.get_or_make(key, lambda: Program(graph, argnums, options))
     assert isinstance(program, Program)
     return program

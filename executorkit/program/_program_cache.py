@@ -1,22 +1,12 @@
 """The programs of this process by signature: bounded, counted, clearable."""
 
-from collections.abc import Callable, Hashable
-
 from ..errors import ArgumentValueError
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
 from ._compilation_log import counters
 from ._prepared_inference import prepared_arrays
 from .base_program import BaseProgram
 
-_programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)
-
-
-def cached_program(key: Hashable, make: Callable[[], BaseProgram]) -> BaseProgram:
-    return _programs.get_or_make(key, make)
-
-
-def cached_programs() -> list[BaseProgram]:
-    return _programs.values()
+programs_by_signature: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)
 
 
 def cache_info() -> CacheInfo:
@@ -35,13 +25,13 @@ def cache_info() -> CacheInfo:
     True
     """
     counts = counters.traces, counters.seconds, counters.loads
-    info = _programs.info(*counts)
-    return _programs.info(*counts, {**cache_infos(), _programs.kind: info})
+    info = programs_by_signature.info(*counts)
+    return programs_by_signature.info(*counts, {**cache_infos(), programs_by_signature.kind: info})
 
 
 def clear_cache() -> None:
     """Forgets all programs. Executors keep theirs; new ones compile again."""
-    _programs.clear()
+    programs_by_signature.clear()
 
 
 def set_cache_limit(
@@ -75,9 +65,9 @@ def set_cache_limit(
                 problem = f"the program cache needs room for at least one program, not {limit}"
             raise ArgumentValueError(f"set_cache_limit: {name}", problem)
     if programs is not None:
-        _programs.limit = programs
+        programs_by_signature.limit = programs
     if bytes is not None:
         set_code_limit(bytes)
     if prepared_bytes is not None:
         prepared_arrays.set_limit_bytes(prepared_bytes)
-    _programs.trim()
+    programs_by_signature.trim()

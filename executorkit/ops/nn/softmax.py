@@ -75,12 +75,6 @@ def _softmax(x: Array, axis: int) -> Array:
     return with_jvp(forward, tangent)(x)
 
 
-def _log_softmax(x: Array, axis: int) -> Array:
-    axis = normal_axis(axis, x.ndim)
-    shifted = _less_maximum(x, axis)
-    return lax.sub(shifted, _spread(lax.log(lax.reduce_sum(lax.exp(shifted), (axis,))), x, axis))
-
-
 _RULES: Attrs = {
     "infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act",
     "output_shapes": lambda p, shapes: shapes[:1],
@@ -129,7 +123,9 @@ def log_softmax(
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
     """
-    out = _log_softmax(_divided_by_temperature(data, temperature), axis)
+    axis = normal_axis(axis, data.ndim)
+    x = _less_maximum(_divided_by_temperature(data, temperature), axis)
+    out = lax.sub(x, _spread(lax.log(lax.reduce_sum(lax.exp(x), (axis,))), x, axis))
     return out.astype(dtype or data.dtype)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ....errors import ArgumentValueError
-from ....metric import Accuracy, CompositeEvalMetric, EvalMetric
-from ...loss import SoftmaxCrossEntropyLoss
+from ....metric import CompositeEvalMetric, EvalMetric
 
 
 def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
@@ -19,10 +18,6 @@ def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
         return result if isinstance(result, list) else list(result)
     problem = f"{metrics!r}, expected metrics"
     raise ArgumentValueError(where, problem, hint="mx.metric.create(...), or a list of metrics")
-
-
-def metric_for_loss(loss: Any) -> EvalMetric | None:
-    return Accuracy() if isinstance(loss, SoftmaxCrossEntropyLoss) else None
 
 
 def check_references(handler: Any, metrics: Iterable[EvalMetric]) -> None:

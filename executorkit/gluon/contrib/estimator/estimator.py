@@ -13,13 +13,13 @@ from .... import initializer as init
 from ....context import Context, cpu, gpu, num_gpus
 from ....errors import ArgumentValueError, InputTypeError
 from ....io import DataIter
-from ....metric import EvalMetric, Loss as LossMetric
+from ....metric import Accuracy, EvalMetric, Loss as LossMetric
 from ....ndarray import NDArray
 from ..._block import Block
 from ..._types import Init
-from ...loss import Loss
+from ...loss import Loss, SoftmaxCrossEntropyLoss
 from ...trainer import Trainer
-from ._metrics import check_references, listed_metrics, metric_for_loss
+from ._metrics import check_references, listed_metrics
 from .batch_processor import BatchProcessor
 from .event_handler import (
     BatchBegin,
@@ -98,7 +98,9 @@ class Estimator:
             raise InputTypeError("Estimator: net", f"a {type(net).__name__}, expected a Block")
         self.net = net
         self.loss = _checked_loss("loss", loss)
-        self._train_metrics = listed_metrics("Estimator: train_metrics", train_metrics)
+        self._train_metrics: list[EvalMetric] = listed_metrics(
+            "Estimator: train_metrics", train_metrics
+        )
         self._val_metrics = listed_metrics("Estimator: val_metrics", val_metrics)
         self.val_net = net if val_net is None else val_net
         self.val_loss = loss if val_loss is None else _checked_loss("val_loss", val_loss)
@@ -112,10 +114,9 @@ class Estimator:
         self._initialize(initializer)
         self.trainer = self._checked_trainer(trainer)
         if not self._train_metrics:
-            accuracy = metric_for_loss(self.loss)
-            name = self.loss.name.rstrip("0123456789")
-            self._train_metrics = [accuracy] if accuracy else []
-            self._train_metrics.append(LossMetric(name))
+            classifies = isinstance(self.loss, SoftmaxCrossEntropyLoss)
+            self._train_metrics = [Accuracy()] if classifies else []
+            self._train_metrics.append(LossMetric(self.loss.name.rstrip("0123456789")))
         _add_prefix("training", self._train_metrics)
         if not self._val_metrics:
             self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
