@@ -17,7 +17,7 @@ from ..symbol import Group, Symbol
 from ._hybrid_block import HybridBlock, _first_input
 from ._parameter_dict import ParameterDict
 from ._traced_graph import TracedGraph, flatten
-from ._types import Contexts, DType, Ops, Tensor
+from ._types import Contexts, Ops, Tensor
 
 
 class SymbolBlock(HybridBlock):
@@ -125,10 +125,6 @@ class SymbolBlock(HybridBlock):
     def _clear_cached_op(self) -> None:
         # The graph itself stays.
         self._compiled = None
-
-    def cast(self, dtype: DType) -> None:
-        self._clear_cached_op()
-        super().cast(dtype)
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Moves the parameters to a context or to several."""

@@ -1,7 +1,6 @@
 """From a symbol to an ONNX model: operators translated in order; all refusals at once."""
 
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -50,7 +49,10 @@ def to_onnx(
     ONNX cannot express with the reason, :class:`MissingParameterError` and :class:`ShapeError`.
     """
     library = require_onnx()
-    _check_opset(library, opset_version)
+    newest = library.defs.onnx_opset_version()
+    if not OPSET <= opset_version <= newest:
+        problem = f"opset_version={opset_version}, expected {OPSET} to {newest}"
+        raise ArgumentValueError("export to ONNX", problem)
     graph = graph_of(symbol.heads)
     steps = _live_steps(graph)
     arrays = {plain_name(n): array for n, array in host_arrays(params).items()}
@@ -228,10 +230,3 @@ def _check_inputs(inputs: Sequence[str], shapes: Mapping[str, Shape]) -> None:
         problem = f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}"
         hint = "their shapes if they are inputs, or the parameters with these names"
         raise MissingParameterError("export to ONNX", problem, hint=hint)
-
-
-def _check_opset(library: ModuleType, opset: int) -> None:
-    newest = library.defs.onnx_opset_version()
-    if not OPSET <= opset <= newest:
-        problem = f"opset_version={opset}, expected {OPSET} to {newest}"
-        raise ArgumentValueError("export to ONNX", problem)

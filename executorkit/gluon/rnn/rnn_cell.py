@@ -558,9 +558,6 @@ class ModifierCell(HybridRecurrentCell):
         with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func, **kwargs)
 
-    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__}: hybrid_forward")
-
 
 class ZoneoutCell(ModifierCell):
     """Zoneout: in training, the fractions ``zoneout_outputs`` and ``zoneout_states`` of outputs and

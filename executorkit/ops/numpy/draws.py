@@ -5,7 +5,6 @@ Gradients go through to parameters that are arrays.
 """
 
 import inspect
-from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -13,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import AttributeValueError
-from ..random.sampling_functions import draw_gamma
+from ..random.sampling_functions import Draw, draw_gamma, draw_normal, draw_uniform
 from ..schema.attrs import Floats, Key, Shape, Tuning
 from ..schema.inference import Params, TypeFacts
 from ..schema.operator_registry import named
@@ -22,22 +21,13 @@ from .promotion import numpy_operator
 FloatType = Literal["float16", "float32", "float64"]
 _NUMBER = float | None
 
-#: ``draw(key, shape, dtype, *parameters)``.
-_Draw = Callable[..., Array]
-
-
-def _uniform(key: Any, shape: Shape, dtype: Any, low: Array, high: Array) -> Array:
-    return low + (high - low) * jax.random.uniform(key, shape, dtype)
-
-
-def _normal(key: Any, shape: Shape, dtype: Any, loc: Array, scale: Array) -> Array:
-    return loc + scale * jax.random.normal(key, shape, dtype)
-
 
 #: Name: (function, parameters with their defaults, words).
-_DISTRIBUTIONS: dict[str, tuple[_Draw, dict[str, Any], str]] = {
-    "uniform": (_uniform, {"low": 0.0, "high": 1.0}, "uniform numbers from {0} to {1}"),
-    "normal": (_normal, {"loc": 0.0, "scale": 1.0}, "normal numbers of mean {0} and deviation {1}"),
+_DISTRIBUTIONS: dict[str, tuple[Draw, dict[str, Any], str]] = {
+    "uniform": (draw_uniform, {"low": 0.0, "high": 1.0}, "uniform numbers from {0} to {1}"),
+    "normal": (
+        draw_normal, {"loc": 0.0, "scale": 1.0}, "normal numbers of mean {0} and deviation {1}",
+    ),
     "gamma": (
         draw_gamma, {"shape": 1.0, "scale": 1.0}, "gamma numbers of shape {0} and scale {1}",
     ),
@@ -82,7 +72,7 @@ def _set_dtype(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.get("dtype") or "float32")
 
 
-def _register(stem: str, draw: _Draw, parameters: dict[str, Any], words: str, batch: bool) -> None:
+def _register(stem: str, draw: Draw, parameters: dict[str, Any], words: str, batch: bool) -> None:
     name = f"_npi_{stem}{'_n' if batch else ''}"
 
     def op(**arguments: Any) -> Array:

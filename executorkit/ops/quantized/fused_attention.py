@@ -23,10 +23,6 @@ def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
     return names
 
 
-def _calibrated(p: Params) -> bool:
-    return p.min_calib_range is not None and p.max_calib_range is not None
-
-
 def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     if not p.quantized:
         t.same()
@@ -34,7 +30,7 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     int8.set_real_ranges(t, 2 if "attention" in t else 1)
     t.set("queries_keys_values", "int8")
     t.set("attention", t["attention"] or "uint8")
-    real, byte_dtype = p.enable_float_output, "int8" if _calibrated(p) else "int32"
+    real, byte_dtype = p.enable_float_output, "int8" if int8.is_calibrated(p) else "int32"
     t.set("out0", "float32" if real else byte_dtype)
 
 
@@ -52,7 +48,7 @@ def _attention(
     total = attend(*(x.astype(jnp.float32) for x in of_bytes[:count]), heads=p.heads)
     if p.enable_float_output:
         return total / scale
-    if _calibrated(p):
+    if int8.is_calibrated(p):
         low, high = int8.range_end(p.min_calib_range), int8.range_end(p.max_calib_range)
         steps = total / scale * int8.scale_of("int8", low, high)
         return int8.round_to_dtype(steps, "int8"), low, high

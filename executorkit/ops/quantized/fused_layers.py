@@ -189,10 +189,6 @@ def is_nonnegative(p: Params) -> bool:
     return op.name in _POSITIVE or (op.name == "clip" and last.a_min >= 0)
 
 
-def _calibrated(p: Params) -> bool:
-    return p.min_calib_range is not None and p.max_calib_range is not None
-
-
 def _has_ranges(p: Params) -> bool:
     return p.quantized and not p.enable_float_output
 
@@ -211,7 +207,8 @@ def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
     if not isinstance(inputs[0], QuantizedArray):
         problem = f"its data is {arrays[0].dtype}, expected int8 or uint8"
         raise MXNetError("a quantised layer", problem)
-    calibrated, with_sum = _calibrated(p), sum(isinstance(x, QuantizedArray) for x in inputs) > 1
+    calibrated = int8.is_calibrated(p)
+    with_sum = sum(isinstance(x, QuantizedArray) for x in inputs) > 1
     activated = body.last[0].name not in _PRODUCTS
     low, high = (int8.range_end(x or 0.0) for x in (p.min_calib_range, p.max_calib_range))
     dtype = "uint8" if is_nonnegative(p) else "int8"
@@ -260,7 +257,8 @@ def _infer_fused_type(t: TypeFacts, p: Params, weights: bool) -> None:
     for name in (*real, *ends, "out1", "out2"):
         t.set(name, "float32")
     if _has_ranges(p):
-        t.set("out0", ("uint8" if is_nonnegative(p) else "int8") if _calibrated(p) else "int32")
+        integer = "uint8" if is_nonnegative(p) else "int8"
+        t.set("out0", integer if int8.is_calibrated(p) else "int32")
     else:
         t.set("out0", "float32")
 

@@ -41,6 +41,10 @@ def round_to_dtype(x: Array, dtype: str) -> Array:
     return jnp.clip(jnp.round(x), ends.min, ends.max).astype(dtype)
 
 
+def is_calibrated(p: Params) -> bool:
+    return p.min_calib_range is not None and p.max_calib_range is not None
+
+
 def range_end(x: float | Array) -> Array:
     return jnp.reshape(jnp.asarray(x, jnp.float32), (1,))
 

@@ -16,11 +16,11 @@ from ..tensor.derivatives import with_jvp
 Draw = Callable[..., Array]
 
 
-def _uniform(key: Array, shape: Shape, dtype: DTypeLike, low: Array, high: Array) -> Array:
+def draw_uniform(key: Array, shape: Shape, dtype: DTypeLike, low: Array, high: Array) -> Array:
     return low + (high - low) * jax.random.uniform(key, shape, dtype)
 
 
-def _normal(key: Array, shape: Shape, dtype: DTypeLike, loc: Array, scale: Array) -> Array:
+def draw_normal(key: Array, shape: Shape, dtype: DTypeLike, loc: Array, scale: Array) -> Array:
     return loc + scale * jax.random.normal(key, shape, dtype)
 
 
@@ -110,11 +110,11 @@ def _floats(**defaults: float) -> dict[str, tuple[type, float]]:
 #: Distributions by the stem of their operators' names (``_random_X``).
 DISTRIBUTIONS = {
     "uniform": DistributionSampler(
-        _uniform, _floats(low=0.0, high=1.0), ("low", "high"),
+        draw_uniform, _floats(low=0.0, high=1.0), ("low", "high"),
         "Uniformly distributed numbers in [low, high)", ("uniform",),
     ),
     "normal": DistributionSampler(
-        _normal, _floats(loc=0.0, scale=1.0), ("mu", "sigma"),
+        draw_normal, _floats(loc=0.0, scale=1.0), ("mu", "sigma"),
         "Normally distributed numbers with mean {0} and standard deviation {1}",
         ("normal",), positive=("scale",),
     ),
