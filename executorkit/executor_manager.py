@@ -2,7 +2,9 @@
 
     manager = mx.executor_manager.DataParallelExecutorManager(
         symbol, [mx.cpu(0), mx.cpu(1)], train_data, arg_names, param_names, aux_names
-    ) manager.set_params(arg_params, aux_params) for batch in train_data:
+    )
+    manager.set_params(arg_params, aux_params)
+    for batch in train_data:
         manager.load_data_batch(batch)
         manager.forward(is_train=True)
         manager.backward()

@@ -368,49 +368,38 @@ def _push_and_pull(store: Any, keys: list[int], values: list[Any], outs: Any) ->
         store.pushpull(key, value, out=value if outs is None else outs[k], priority=-key)
 
 
-class StoreArguments(NamedTuple):
-    """Arguments of a trainer's mode: a store, its name, or None; whether it updates (None: as
-    usual); the parameters of gradient compression."""
-
-    kvstore: Any
-    update_on_kvstore: bool | None
-    compression_params: Any
-
-
-class Decision(NamedTuple):
-    mode: UpdateMode
-    store: Any
-    update_on_kvstore: bool | None
-
-
 def decide(
-    arguments: StoreArguments,
     optimizer: Any,
     updaters: list[Any],
     parameters: Sequence[Parameter],
     sizes: Sequence[int],
-) -> Decision:
-    """Makes the store, and gives it the parameters, whose numbers of elements are ``sizes``. A
-    store of this package shares the arrays of one context and is not called: there is nothing to be
-    summed, and the update stays a part of the program that computes the gradients."""
-    kvstore, wish, compression = arguments
+    *,
+    kvstore: Any,
+    update_on_kvstore: bool | None,
+    compression_params: Any,
+) -> tuple[UpdateMode, Any, bool | None]:
+    """Returns the mode, the store, and whether it updates. Gives the store the parameters, whose
+    numbers of elements are ``sizes``. A store of this package shares the arrays of one context and
+    is not called: there is nothing to sum, and the update stays a part of the program that computes
+    the gradients."""
+    wish = update_on_kvstore
     store, on_store = choose_store(kvstore, len(updaters), sizes)
     optax = is_transformation(optimizer)
     _check_wish(store, wish, optax)
     on_store = (on_store if wish is None else wish) and not optax
     if store is None:
-        return Decision(DeviceUpdates(updaters, None), None, wish)
+        return DeviceUpdates(updaters, None), None, wish
     if "async" in store.type and not on_store:
         problem = f"a {store.type!r} store takes the steps itself"
         raise ArgumentValueError("Trainer: update_on_kvstore", problem, hint="True")
-    if compression:
-        store.set_gradient_compression(compression)
+    if compression_params:
+        store.set_gradient_compression(compression_params)
     if len(updaters) == 1 and Aggregation.of(store) is Aggregation.DEVICES:
         if on_store:
             store.set_updater(updaters[0])
         for i, parameter in enumerate(parameters):
             store.share(i, parameter.list_data()[0])
-        return Decision(DeviceUpdates(updaters, None, uses_up=not on_store), store, on_store)
+        return DeviceUpdates(updaters, None, uses_up=not on_store), store, on_store
     mode: UpdateMode = DeviceUpdates(updaters, store)
     if on_store:
         mode = StoreUpdates(store, optimizer)
@@ -422,7 +411,7 @@ def decide(
             store.broadcast(i, row[0], row)
     if isinstance(mode, StoreUpdates):
         mode.note_pulled([p.list_data() for p in parameters if p.grad_req != "null"])
-    return Decision(mode, store, on_store)
+    return mode, store, on_store
 
 
 def _check_wish(store: Any, wish: bool | None, optax: bool) -> None:

@@ -18,7 +18,6 @@ from ._update_modes import (
     DeviceUpdates,
     GradientChecks,
     ParameterArrays,
-    StoreArguments,
     StoreUpdates,
     UpdateMode,
     decide,
@@ -152,12 +151,10 @@ class Trainer:
             self._updaters = [
                 TransformationUpdater(self._optimizer, self._params, column) for column in columns
             ]
-        arguments = StoreArguments(
-            **self._kvstore_params, compression_params=self._compression_params
-        )
         self._mode, self._kvstore, self._update_on_kvstore = decide(
-            arguments, self._optimizer, self._updaters, self._params, sizes
-        )
+            self._optimizer, self._updaters, self._params, sizes,
+            **self._kvstore_params, compression_params=self._compression_params,
+        )  # fmt: skip
         self._distributed = self._kvstore is not None and "dist" in self._kvstore.type
         self._params_to_init = []
         self._kv_initialized = True

@@ -30,7 +30,8 @@ from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
 class Step(Viewed):
     """One training step as one compiled, donated program.
 
-        step = mx.training.Step(executor, optax.adam(1e-3)) for batch in iterator:
+        step = mx.training.Step(executor, optax.adam(1e-3))
+        for batch in iterator:
             (out,) = step(data=batch.data[0], softmax_label=batch.label[0])
 
     The program computes forward and backward, sums the gradients over the devices of a group,
