@@ -78,7 +78,7 @@ def _loop(function: Callable[[], Any]) -> float:
     start = time.perf_counter()
     for _ in range(CALLS):
         result = function()
-    jax.block_until_ready(result)  # ignores what is no array of JAX
+    jax.block_until_ready(result)  # ignores everything but arrays of JAX
     return (time.perf_counter() - start) / CALLS * 1e6
 
 

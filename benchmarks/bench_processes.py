@@ -241,7 +241,7 @@ class Job:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens to."""
+    """Returns an unused port of this machine."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]

@@ -378,7 +378,7 @@ def test_all_or_none_ends_what_has_begun(failing):
     assert counts == ([0, 0, 0] if failing == 0 else [1, 1, 1])
 
 
-# -- errors are raised once, and harm nobody else --------------------------------------------------
+# -- errors are raised once, and harm no other step ------------------------------------------------
 
 
 def _failing(monkeypatch: pytest.MonkeyPatch) -> mx.executor.Executor:

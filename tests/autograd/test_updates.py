@@ -103,7 +103,7 @@ def test_compiled_steps_donate_what_they_update(name):
     held = net.parameters[0].jax
     assert programs_of(step)[0] == 1
     net.parameters[0].wait_to_read()
-    assert not held.is_deleted(), "somebody holds it, so that it was copied first"
+    assert not held.is_deleted(), "a reference holds it, so that it was copied first"
     del held
     assert programs_of(step) == (1, 0)
 

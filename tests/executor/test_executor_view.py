@@ -74,7 +74,7 @@ def test_views_run_and_compile_nothing():
     executor.outputs[0].asnumpy()
     for title in ("outputs", "gradients", "auxiliary states"):
         assert not any("not computed" in row for row in _rows(executor, title))
-    # Nobody has looked in between: still one program, forwards and backwards.
+    # Nothing was read in between: still one program, forwards and backwards.
     assert executor.program.traces == 1
 
 
@@ -94,7 +94,7 @@ def test_consumed_gradients_are_named():
     module.init_optimizer()
     executor = module._exec_group.execs[0]
     module.forward_backward(mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones((2,))]))
-    with module.discard_gradients():  # as in fit, where nobody can look at them
+    with module.discard_gradients():  # as in fit, where they cannot be read
         module.update()
     assert all("used up by the update" in row for row in _rows(executor, "gradients"))
     assert not any("not computed" in row for row in _rows(executor, "arguments"))

@@ -32,7 +32,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_statistics_are_those_of_the_finite_elements(name):
+def test_statistics_describe_the_finite_elements(name):
     array = ARRAYS[name]
     one = statistics(array)
     wide = array.astype("float64")

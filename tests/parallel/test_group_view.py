@@ -60,7 +60,7 @@ def test_slices_that_run_separately(contexts, loads, why):
     group = _module([mx.cpu(i) for i in contexts], loads)._exec_group
     words = checked(group._repr_html_())
     assert why in words
-    # The statistics are those of the whole batch either way.
+    # The statistics describe the whole batch either way.
     (row,) = [r for r in view_of(group).text().split("\n") if r.startswith("  data  ")]
     mean, std, low, high = (f"{x:.4g}" for x in (DATA.mean(), DATA.std(), -1, 2))
     assert row.split()[-8:-4] == ["null", mean, std, low] or f"{mean}  {std}" in row

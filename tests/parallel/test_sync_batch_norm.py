@@ -1,4 +1,4 @@
-"""Batch normalisation over the devices of a group equals that of one device with all rows."""
+"""Batch normalisation over the devices of a group, and on one device with all rows, are equal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _group(
 
 
 def _run(group: DataParallelCore, train: bool, look_first: bool = False) -> dict[str, np.ndarray]:
-    """Everything of one step: outputs and gradients of data joined, those of parameters added."""
+    """Everything of one step: outputs and gradients of data joined, of parameters added."""
     group.load(INPUTS, [mx.nd.array(DATA), mx.nd.array(HEAD)], "batch")
     group.forward(train)
     if look_first:

@@ -86,7 +86,7 @@ def test_jax_is_not_asked_for_programs_of_new_shapes():
     with mx.program.options(interpret=False):
         compiled(second)
     compiled(first)
-    # What is compiled is found; whether this is, only JAX knows.
+    # Compiled programs are found; whether this is one, only JAX knows.
     assert _python_calls_of_jax(lambda: compiled(second)) == 0
     assert _python_calls_of_jax(lambda: compiled(third)) == 1
 
