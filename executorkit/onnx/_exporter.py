@@ -59,7 +59,11 @@ def to_onnx(
     inputs = _live_inputs(graph, steps, arrays)
     variables = {*graph.arg_names, *graph.aux_names}
     sizes = {n: tuple(int(d) for d in shapes[n]) for n in shapes if n in variables}
-    _check_inputs(inputs, sizes)
+    missing = [name for name in inputs if name not in sizes]
+    if missing:
+        problem = f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}"
+        hint = "their shapes if they are inputs, or the parameters with these names"
+        raise MissingParameterError("export to ONNX", problem, hint=hint)
     types = {n: array.dtype.name for n, array in arrays.items()}
     types |= {n: (dtypes or {}).get(n, "float32") for n in sizes}
     fixed: dict[str, Shape] = {n: array.shape for n, array in arrays.items() if n not in sizes}
@@ -222,11 +226,3 @@ def _overwrite_constants(steps: Sequence[GraphStep], arrays: dict[str, np.ndarra
             child, _ = step.node.inputs[step.names.index(name)]
             if child.op is None and child.name in arrays:
                 arrays[child.name] = np.full_like(arrays[child.name], fill)
-
-
-def _check_inputs(inputs: Sequence[str], shapes: Mapping[str, Shape]) -> None:
-    missing = [name for name in inputs if name not in shapes]
-    if missing:
-        problem = f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}"
-        hint = "their shapes if they are inputs, or the parameters with these names"
-        raise MissingParameterError("export to ONNX", problem, hint=hint)

@@ -1,6 +1,7 @@
 """Writing of the ONNX nodes of one operator: NodeWriter for translations, and their registry.
 
-    @translates("relu") def _relu(w):
+    @translates("relu")
+    def _relu(w):
         return w.op("Relu", w.data)
 
 A translation returns the names of the operator's outputs (one name, or a list); the last node that
