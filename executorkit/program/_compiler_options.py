@@ -49,7 +49,8 @@ def compiler_options(
         (_BARRIERS_ON_CPU, has_barriers or not traits.isdisjoint((BARRIERS, CONVOLUTION))),
         (_FEWER_PASSES_ON_CPU, trains),
     )
-    takes_all = compiler_accepts(tuple(EVERY_OPTION.items()))
+    every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _FEWER_PASSES_ON_CPU
+    takes_all = compiler_accepts(tuple(every.items()))
     accepted: Attrs = {}
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
