@@ -239,7 +239,11 @@ class _Planner:
             uncovered=tuple(sorted(uncovered.union(flat.faults))),
             estimate=sum([row.seconds for row in planned]),
             large_products=any(row.is_large for row in planned),
-            any_shape=bool(results) and not is_bound and self._is_elementwise,
+            # JAX traces no choice (``where``) between empty arrays.
+            any_shape=bool(results)
+            and not is_bound
+            and self._is_elementwise
+            and all(avals[i].size for i in results),
         )
         return complete, [(k, x.varying) for k, x in enumerate(with_steps) if x.varying is not None]
 

@@ -196,7 +196,12 @@ def _advanced(entries: list[Any], shape: Shape) -> AdvancedIndex:
         elif isinstance(e, np.ndarray) and e.size:
             _in_bounds(int(e.min()), int(e.max()), axis, length)
     key = tuple(np.array(e) if isinstance(e, int) else e for e in entries)
-    return AdvancedIndex(key, np.broadcast_to(np.int8(0), shape)[key].shape)
+    try:
+        part = np.broadcast_to(np.int8(0), shape)[key]
+    except IndexError:
+        shapes = ", ".join(str(e.shape) for e in key if isinstance(e, np.ndarray))
+        raise ShapeError("NDArray", f"index arrays of shapes {shapes} do not broadcast") from None
+    return AdvancedIndex(key, part.shape)
 
 
 def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:

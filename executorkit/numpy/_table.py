@@ -8,12 +8,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..calls.resolved_calls import ResolvedCall, with_constants
 from ..calls.ways import run
 from ..ndarray import NDArray
 from ..ops.schema.call_rules import call_rules
 from ..ops.schema.operator_registry import named
-from .utils import call as call_on_arrays, is_numpy, operator, plain
+from .utils import call as call_on_arrays, is_number, is_numpy, operator, plain
 
 _FUNCTIONS = """
 all(a; axis=None, keepdims=False, out=None) _np_all
@@ -90,6 +92,8 @@ class _FunctionRow(NamedTuple):
     options: dict[str, tuple[str, Any]]
 
 
+#: Functions that are NumPy's of a number.
+_OF_NUMBERS = {"around", "nan_to_num", "round", "round_"}
 _LIMIT = 256
 _REQUIRED: Any = inspect.Parameter.empty
 
@@ -149,6 +153,8 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
                 if resolved is not None and all(map(is_numpy, args[:n])):
                     return run(resolved, type(args[0]), args[:n])
         arrays, out, attrs = bound(args, kwargs)
+        if name in _OF_NUMBERS and is_number(arrays[0]):
+            return getattr(np, name.strip("_"))(arrays[0], **attrs)
         result = call(row.op_name, name, arrays, out, **attrs)
         if plain_call and out is None and isinstance(arrays[0], NDArray) and len(known) < _LIMIT:
             texts = {k: plain(k, v) for k, v in attrs.items()}

@@ -20,7 +20,7 @@ from . import _composed_functions as functions
 from ._methods import NumpyMethods
 from ._protocols import array_function, array_ufunc
 from ._ufuncs import BINARY, UFUNCS
-from .utils import Binary, is_numpy
+from .utils import Binary, check_order, is_numpy
 
 __all__ = ["ndarray"]
 
@@ -132,6 +132,11 @@ class ndarray(NumpyMethods, NDArray):  # noqa: N801 - NumPy's name
             problem = "order, casting and subok have their defaults alone"
             raise ArgumentValueError("astype", problem)
         return super().astype(dtype, copy)
+
+    def copy(self, order: str = "C") -> Self:
+        """Returns a new array of the same contents on the same device. ``order`` is 'C'."""
+        check_order("copy", order)
+        return super().copy()
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         """Sorts along ``axis``, in place."""

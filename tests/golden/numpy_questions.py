@@ -180,6 +180,20 @@ np.fabs(-v), np.divide(v, 2), np.remainder(v, 2)
 """
 
 FUNCTIONS = """
+z.sum(0), z.mean(-1), z.argmax(0), z.squeeze(axis=(0,)), z.all(0), z.var(0)
+z.sum(1)
+z.argmax(1)
+w = np.array([1.6, 2.6, -1.6]); w.sum(dtype="int32"), w.prod(dtype="int8"), w.sum(dtype=bool)
+np.round(np.array([15, 25, -15, 7], dtype="int32"), -1)
+np.around(np.array([155, 250], dtype="uint8"), -2)
+np.round(2.75, 1), np.around(3), np.nan_to_num(onp.nan)
+np.repeat(a, 0), np.repeat(a, 0, axis=1), np.tile(a, 0), np.tile(a, (0, 1))
+np.repeat(a, -1)
+a.copy("C"), v.copy(order="C")
+a.copy("F")
+npx.softmax(i)
+npx.log_softmax(i)
+a[[0, 1], [0, 1, 2]]
 types(np.exp)
 types(np.sqrt)
 types(np.log1p)

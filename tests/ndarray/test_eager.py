@@ -118,6 +118,16 @@ def test_new_shapes_are_broadcast_and_checked_without_a_trace():
         nd.elemwise_add(nd.ones((2, 2)), nd.ones((2, 3)))
 
 
+@pytest.mark.parametrize("name", ["rint", "trunc"])
+@pytest.mark.usefixtures("automatic")
+def test_a_plan_of_empty_arrays_serves_no_others(name):
+    ways.clear_eager_cache()
+    call, values = getattr(mx.np, name), [-0.6, 0.4, 1.6]
+    with mx.np_shape():
+        assert call(mx.np.zeros((0, 3))).shape == (0, 3)
+    assert call(mx.np.array([values])).asnumpy().tolist() == [[*map(getattr(np, name), values)]]
+
+
 def test_a_large_call_of_a_new_shape_is_not_left_to_numpy():
     ways.clear_eager_cache()
     nd.Activation(nd.ones((2, 2)), act_type="softsign").asnumpy()

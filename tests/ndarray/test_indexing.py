@@ -147,6 +147,13 @@ def test_writing_beyond_an_axis_by_an_index_array_is_an_error():
         x[[5]] = 1
 
 
+def test_index_arrays_that_do_not_broadcast_are_a_value_error():
+    x = nd.zeros((2, 3))
+    with pytest.raises(ValueError, match=r"shapes \(2,\), \(3,\) do not broadcast"):
+        x[[0, 1], [0, 1, 2]] = 1
+    assert not x.asnumpy().any()
+
+
 def test_an_ndarray_of_shape_nothing_is_an_integer():
     x = nd.arange(6).reshape((2, 3))
     assert x[nd.array(1)].shape == (3,)

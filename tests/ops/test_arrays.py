@@ -203,7 +203,7 @@ def test_the_shape_of_another_input_is_deduced(op, attrs, shapes, name, expected
             [(1, 1, 3, 3)],
             "data (1, 1, 3, 3) has too few entries to reflect",
         ),
-        ("tile", {"reps": (0, 1)}, [(2, 2)], "reps=(0, 1), expected positive numbers"),
+        ("tile", {"reps": (-1, 1)}, [(2, 2)], "reps=(-1, 1), expected no negative numbers"),
         ("reverse", {"axis": 2}, [(2, 2)], "axis=2, expected -2 to 1: the input has 2 axes"),
         ("diag", {"k": 5}, [(2, 2)], "matrices of 2 x 2 have no diagonal k=5"),
         ("pick", {"axis": None}, [(2, 2), (2,)], "axis=None is not supported, name an axis"),

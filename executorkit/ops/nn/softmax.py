@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ..._support.annotations import Attrs
-from ...errors import AttributeValueError, ShapeError
+from ...errors import AttributeValueError, DTypeError, ShapeError
 from ..schema.calls import same_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with, normal_axis
 from ..schema.operator_registry import FileFormat, register
@@ -50,6 +50,12 @@ def _wide(data: Array) -> Array:
 
 def _divided_by_temperature(data: Array, temperature: float | None) -> Array:
     return _wide(data) if temperature is None else _wide(data) / temperature
+
+
+def _typed(out: Array, data: Array, dtype: OutType | None) -> Array:
+    if dtype is None and not is_floating(data):
+        raise DTypeError(f"data is {data.dtype.name}, expected floating numbers, or a dtype")
+    return out.astype(dtype or data.dtype)
 
 
 def _spread(per_row: Array, x: Array, axis: int) -> Array:
@@ -101,12 +107,12 @@ def softmax(
     """
     x = _divided_by_temperature(data, temperature)
     if length is None:
-        return _softmax(x, axis).astype(dtype or data.dtype)
+        return _typed(_softmax(x, axis), data, dtype)
     length = jnp.expand_dims(length, axis) if x.ndim > 1 else length.reshape(1)
     inside = lax.broadcasted_iota("int32", x.shape, axis % x.ndim) < length
     # The lowest finite number, not -inf: a row of length 0 must not become NaN.
     out = _softmax(jnp.where(inside, x, jnp.finfo(x.dtype).min), axis)
-    return jnp.where(inside, out, 0).astype(dtype or data.dtype)
+    return _typed(jnp.where(inside, out, 0), data, dtype)
 
 
 @register("log_softmax", **_RULES, infer_shape=_infer_shape_without_length)
@@ -126,7 +132,7 @@ def log_softmax(
     axis = normal_axis(axis, data.ndim)
     x = _less_maximum(_divided_by_temperature(data, temperature), axis)
     out = lax.sub(x, _spread(lax.log(lax.reduce_sum(lax.exp(x), (axis,))), x, axis))
-    return out.astype(dtype or data.dtype)
+    return _typed(out, data, dtype)
 
 
 @register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)
@@ -137,7 +143,7 @@ def softmin(data, *, axis, temperature, dtype, use_length):
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
     """
-    return _softmax(-_divided_by_temperature(data, temperature), axis).astype(dtype or data.dtype)
+    return _typed(_softmax(-_divided_by_temperature(data, temperature), axis), data, dtype)
 
 
 def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:

@@ -70,11 +70,14 @@ def _sum(name: str, result: Callable[..., str]) -> Callable[..., Array]:
         a: Array, *, axis: Shape | None = None, dtype: SumType = None, keepdims: bool = False,
         initial: float | None = None,
     ) -> Array:  # fmt: skip
-        return _reduced(name, convert(a, dtype or result(a.dtype.name)), axis, keepdims, initial)
+        to = dtype or result(a.dtype.name)
+        if is_floating(a) and not jnp.issubdtype(to, jnp.floating):  # fractions count, as in MXNet
+            return convert(_reduced(name, a, axis, keepdims, initial), to)
+        return _reduced(name, convert(a, to), axis, keepdims, initial)
 
     doc = (
         f"{_WORDS[name]} the elements of a, of any shape, over ``axis`` (None: over all), after a "
-        "conversion to ``dtype``. By default the type stays, except that bool becomes int64 "
+        "conversion to ``dtype`` (before one of fractions to integers). By default the type stays, except that bool becomes int64 "
         "(integers become float32 in a mean)."
     )
     return named(op, f"_np{'i' if name == 'mean' else ''}_{name}", doc)
@@ -159,6 +162,7 @@ def average(
 
 def _position(name: str, locate: Callable[..., Array]) -> Callable[..., Array]:
     def op(data: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
+        axis = axis if data.ndim or axis not in (0, -1) else None
         x = data.reshape(-1) if axis is None else data
         index = locate(x, normal_axis(axis or 0, x.ndim)).astype("int64")
         if not keepdims:

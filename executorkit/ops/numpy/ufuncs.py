@@ -106,9 +106,11 @@ def bitwise_not(x: Array) -> Array:
 
 @_of_shape("_npi_around")
 def around(x: Array, *, decimals: int = 0) -> Array:
-    """Rounds x, of any shape, to ``decimals`` digits; halves to even ones. The gradient is 0."""
+    """Rounds x, of any shape, to ``decimals`` digits; halves to even ones, and integers towards 0,
+    as in MXNet. The gradient is 0."""
     if not is_floating(x):
-        return x
+        unit = jnp.int64(10 ** max(0, -decimals))
+        return x if decimals >= 0 else (lax.div(x.astype("int64"), unit) * unit).astype(x.dtype)
     factor = 10.0**decimals
     even = lax.RoundingMethod.TO_NEAREST_EVEN
     return with_jvp(lambda y: lax.round(y * factor, even) / factor, None)(x)

@@ -143,6 +143,8 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
 
 
 def normal_axes(axes: tuple[int, ...], ndim: int, name: str = "axes") -> tuple[int, ...]:
+    if not ndim and axes in ((0,), (-1,)):  # as in NumPy, for a number
+        return ()
     normal = tuple(normal_axis(a, ndim, name) for a in axes)
     if len(set(normal)) != len(normal):
         raise ShapeError(f"{name}={axes} names an axis twice")

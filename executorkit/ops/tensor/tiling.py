@@ -21,8 +21,8 @@ def tile(data: Array, *, reps: Shape):
 
     The shorter of ``reps`` and data's shape is preceded by ones.
     """
-    if any(r < 1 for r in reps):
-        raise AttributeValueError(f"reps={reps}, expected positive numbers")
+    if any(r < 0 for r in reps):
+        raise AttributeValueError(f"reps={reps}, expected no negative numbers")
     return jnp.tile(data, reps)
 
 
@@ -32,9 +32,9 @@ def repeat(data: Array, *, repeats: int, axis: int | None = None):
 
     With ``axis=None`` data is flattened first, and the result is a vector.
     """
-    if repeats < 1:
-        raise AttributeValueError(f"repeats={repeats}, expected a positive number")
-    if axis is None:
+    if repeats < 0:
+        raise AttributeValueError(f"repeats={repeats}, expected no negative number")
+    if axis is None or not repeats:  # none are a vector, as in MXNet
         return jnp.repeat(data.reshape(-1), repeats)
     return jnp.repeat(data, repeats, normal_axis(axis, data.ndim))
 
