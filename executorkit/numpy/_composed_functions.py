@@ -330,7 +330,8 @@ def full_like(
     """Returns an array of the shape of ``a``, and of its dtype unless ``dtype`` is given, filled
     with the number ``fill_value``; or fills ``out``. ``order`` is 'C', ``ctx`` has no effect."""
     check_order("np.full_like", order)
-    return call("_npi_full_like", "full_like", [a], out, fill_value=fill_value, dtype=dtype)
+    value = int(fill_value) if isinstance(fill_value, bool) else fill_value
+    return call("_npi_full_like", "full_like", [a], out, fill_value=value, dtype=dtype)
 
 
 def zeros_like(

@@ -126,7 +126,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """Returns ``num`` evenly spaced numbers from start to stop (excluded without ``endpoint``), and
     the step with ``retstep``. ``dtype`` is float32 by default, ``axis`` 0, ``ctx`` the device."""
-    if isinstance(start, list | np.ndarray | NDArray) or axis:
+    if any(isinstance(x, list | np.ndarray | NDArray) for x in (start, stop)) or axis:
         raise NotSupportedError("np.linspace", "start and stop are numbers, and axis is 0")
     values, step = _spaced("linspace", start, stop, num, endpoint, True)
     result = _on_host(values, dtype, ctx)

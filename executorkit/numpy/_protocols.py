@@ -63,4 +63,6 @@ def array_ufunc(cls: Any, ufunc: Any, method: str, inputs: Any, kwargs: Any) -> 
         if out is not None:
             kwargs["out"] = out[0] if isinstance(out, tuple) else out
         return own(*inputs, **kwargs)
+    if any(isinstance(x, NDArray) and x.ndim for x in inputs):  # numbers do not widen arrays
+        inputs = [x.item() if isinstance(x, np.generic) else x for x in inputs]
     return on_host(cls, ufunc.__name__, getattr(ufunc, method), inputs, kwargs)

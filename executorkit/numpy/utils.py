@@ -59,9 +59,9 @@ def plain(name: str, value: Any) -> Any:
     """Returns an attribute's value in a form that can be a part of a key."""
     if name == "dtype":
         return value if value.__class__ is str else element_type(value).name
-    if value.__class__ in (list, np.ndarray):
-        return tuple(value)
-    return value
+    if value.__class__ is np.ndarray:
+        value = value.tolist()
+    return tuple(value) if value.__class__ is list else value
 
 
 def check_order(func_name: str, order: str) -> None:
