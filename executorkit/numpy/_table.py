@@ -34,9 +34,6 @@ var(a; axis=None, dtype=None, out=None, ddof=0, keepdims=False) _npi_var
 argmax(a; axis=None, out=None) _npi_argmax
 argmin(a; axis=None, out=None) _npi_argmin
 cumsum(a; axis=None, dtype=None, out=None) _np_cumsum
-around(x; decimals=0, out=None) _npi_around
-round(x; decimals=0, out=None) _npi_around
-round_(x; decimals=0, out=None) _npi_around
 broadcast_to(array; shape) _npi_broadcast_to
 copy(a; out=None) _np_copy
 diag(array; k=0) _np_diag
@@ -54,8 +51,15 @@ squeeze(a; axis=None, out=None) _np_squeeze
 swapaxes(a; axis1:dim1, axis2:dim2) _npi_swapaxes
 transpose(a; axes=None) _np_transpose
 tril(m; k=0) _npi_tril
-nan_to_num(x; copy=True, nan=0.0, posinf=None, neginf=None) _npi_nan_to_num
 polyval(p, x;) _npi_polyval
+"""
+
+#: Functions that are NumPy's of a number.
+_OF_NUMBERS = """
+around(x; decimals=0, out=None) _npi_around
+round(x; decimals=0, out=None) _npi_around
+round_(x; decimals=0, out=None) _npi_around
+nan_to_num(x; copy=True, nan=0.0, posinf=None, neginf=None) _npi_nan_to_num
 """
 
 _LINALG = """
@@ -92,8 +96,6 @@ class _FunctionRow(NamedTuple):
     options: dict[str, tuple[str, Any]]
 
 
-#: Functions that are NumPy's of a number.
-_OF_NUMBERS = {"around", "nan_to_num", "round", "round_"}
 _LIMIT = 256
 _REQUIRED: Any = inspect.Parameter.empty
 
@@ -153,8 +155,6 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
                 if resolved is not None and all(map(is_numpy, args[:n])):
                     return run(resolved, type(args[0]), args[:n])
         arrays, out, attrs = bound(args, kwargs)
-        if name in _OF_NUMBERS and is_number(arrays[0]):
-            return getattr(np, name.strip("_"))(arrays[0], **attrs)
         result = call(row.op_name, name, arrays, out, **attrs)
         if plain_call and out is None and isinstance(arrays[0], NDArray) and len(known) < _LIMIT:
             texts = {k: plain(k, v) for k, v in attrs.items()}
@@ -163,6 +163,15 @@ def _function(name: str, row: _FunctionRow, call: Callable[..., Any]) -> Callabl
 
     function.__signature__ = _signature(row)  # type: ignore[attr-defined]
     return named(function, name, _docstring(row))
+
+
+def _or_number(call: Callable[..., Any]) -> Callable[..., Any]:
+    def either(op_name: str, name: str, arrays: list[Any], out: Any, **attrs: Any) -> Any:
+        if is_number(arrays[0]):
+            return getattr(np, name.strip("_"))(arrays[0], **attrs)
+        return call(op_name, name, arrays, out, **attrs)
+
+    return either
 
 
 def _docstring(row: _FunctionRow) -> str:
@@ -183,5 +192,5 @@ def functions_of(
     return {name: _function(name, row, call) for name, row in rows}
 
 
-FUNCTIONS = functions_of(_FUNCTIONS)
+FUNCTIONS = functions_of(_FUNCTIONS) | functions_of(_OF_NUMBERS, _or_number(call_on_arrays))
 LINALG = functions_of(_LINALG)

@@ -77,8 +77,8 @@ def _sum(name: str, result: Callable[..., str]) -> Callable[..., Array]:
 
     doc = (
         f"{_WORDS[name]} the elements of a, of any shape, over ``axis`` (None: over all), after a "
-        "conversion to ``dtype`` (before one of fractions to integers). By default the type stays, except that bool becomes int64 "
-        "(integers become float32 in a mean)."
+        "conversion to ``dtype`` (before one of fractions to integers). By default the type stays, "
+        "except that bool becomes int64 (integers become float32 in a mean)."
     )
     return named(op, f"_np{'i' if name == 'mean' else ''}_{name}", doc)
 
