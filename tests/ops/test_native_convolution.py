@@ -140,6 +140,61 @@ def test_calls_at_the_same_time_have_results_of_their_own() -> None:
         assert all(pool.map(check, range(12)))
 
 
+@needs_compiler
+@pytest.mark.parametrize("seed", range(6))
+def test_a_chain_computes_what_single_calls_do(seed: int) -> None:
+    """Numbers of steps are their results; two of them are one concatenation."""
+    rng = np.random.default_rng(seed)
+    n, height, width = (int(x) for x in rng.integers([1, 3, 3], [3, 24, 24]))
+    data = rng.standard_normal((n, height, width, 16)).astype(np.float32)
+    values: dict[Any, Any] = {-1: jnp.asarray(data)}
+    steps, packed, parts, unread = [], [], {}, set()
+    while len(steps) < 12:
+        number, start = len(steps), sum(p.size for p in packed)
+        source, kernel = list(values)[rng.integers(len(values))], int(rng.choice([1, 3]))
+        x, depthwise = values[source], bool(rng.integers(2))
+        filters = x.shape[3] if depthwise else int(rng.choice([16, 20, 48, 100]))
+        shape = kernel, kernel, 1 if depthwise else x.shape[3], filters
+        groups, scale = x.shape[3] if depthwise else 1, 1 / np.sqrt(np.prod(shape[:3]))
+        weight = jnp.asarray(rng.standard_normal(shape) * scale, jnp.float32)
+        bias = jnp.asarray(rng.standard_normal(filters), jnp.float32)
+        equal = [k for k, v in values.items() if v.shape[3] == filters]
+        addend = equal[rng.integers(len(equal))] if equal and rng.integers(2) else None
+        result = native.conv2d(
+            x, native.pack(weight, groups), bias, None if addend is None else values[addend],
+            shape=shape, strides=(1, 1), padding=((kernel // 2,) * 2,) * 2, groups=groups,
+            lower=-1.0,
+        )  # fmt: skip
+        packed += [native.pack(weight, groups).ravel(), bias]
+        window = kernel, kernel, 1, 1, kernel // 2, kernel // 2, 1, 1
+        steps.append(native.Step(
+            source, addend, number, start, start + packed[-2].size, (x.shape, result.shape),
+            window, depthwise,
+        ))  # fmt: skip
+        values[number] = result
+        unread = (unread | {number}) - {source, addend}
+        if number >= 5 and not parts and {number - 1, number} <= unread:
+            both = [values.pop(k) for k in (number - 1, number)]
+            values["both"] = jnp.concatenate(both, 3)
+            channels = values["both"].shape[3]
+            first = both[0].shape[3]
+            parts = {number - 1: ("both", channels, 0), number: ("both", channels, first)}
+    assert parts or seed
+    del values[-1]
+    results = [k for k in values if k in unread or rng.integers(3) == 0]
+    rows, size = native.planned(steps, {x: i + 1 for i, x in enumerate((-1, *results))}, parts)
+    shapes, bounds = [values[k].shape for k in results], [(-1.0, np.inf)] * len(steps)
+
+    @jax.jit
+    def run(weights: Any, x: Any) -> Any:
+        facts = {"results": shapes, "rows": rows, "bounds": bounds, "size": size}
+        return native.convolve_chain(weights, x, **facts)
+
+    for _ in range(5):
+        for k, result in zip(results, run(jnp.concatenate(packed), data), strict=True):
+            np.testing.assert_array_equal(result, values[k])
+
+
 @pytest.mark.parametrize(
     "script",
     [None, "exit 1", "exit 0", 'while [ "$1" != -o ]; do shift; done; cp "$0" "$2"'],

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 SHAPE = (2, 6, 9, 8)
-_FUSED = "executorkit_fused_convolution"
+_CHAIN, _FUSED = "executorkit_convolution_chain", "a convolution of a chain"
 
 
 def _executor(net: Any, interpret: bool | None = False, **options: Any) -> Any:
@@ -40,11 +40,13 @@ def _output(executor: Any, data: Any = None) -> np.ndarray:
 
 
 def _operations(executor: Any) -> list[str]:
-    """The names of the second stage's operations."""
+    """The names of the second stage's operations, those of a chain one by one."""
     _output(executor)
     (split,) = executor.program.prepared._splits.values()
     program: FlatProgram = split.run._settings.program()
-    return [operation.name for operation in program.operations]
+    names = [operation.name for operation in program.operations]
+    chains = [operation for operation in program.operations if operation.name == _CHAIN]
+    return names + [_FUSED for chain in chains for _ in chain.params["rows"]]
 
 
 def _conv(x: Any, filters: int = 16, kernel: int = 3, **settings: Any) -> Any:
@@ -54,6 +56,11 @@ def _conv(x: Any, filters: int = 16, kernel: int = 3, **settings: Any) -> Any:
 
 def _relu(x: Any) -> Any:
     return mx.sym.Activation(x, act_type="relu")
+
+
+def _fire(x: Any) -> Any:
+    few = _relu(_conv(x, 16, 1))
+    return mx.sym.concat(_relu(_conv(few, 20, 1)), _relu(_conv(few, 28)), dim=1)
 
 
 def _nets() -> dict[str, tuple[Any, int]]:
@@ -80,6 +87,12 @@ def _nets() -> dict[str, tuple[Any, int]]:
         "number": (_conv(data) + 1, 1),
         "spread": (mx.sym.broadcast_add(_conv(data), means), 1),
         "bounds, then a sum": (_relu(wide) + _conv(data, 32), 0),
+        "concatenated": (_conv(_fire(wide)), 0),
+        "concatenated twice": (_fire(_fire(data)), 0),
+        "read beside its concatenation": (mx.sym.concat(wide, _conv(wide), dim=1) * _fire(wide), 0),
+        "concatenated with others": (_conv(mx.sym.concat(data, wide, dim=1)), 0),
+        "concatenated with itself": (_conv(mx.sym.concat(wide, wide, dim=1)), 0),
+        "in two chains": (_conv(mx.sym.sin(_conv(wide, 32)) * 0.1) + _conv(wide), 0),
         "bounds twice": (mx.sym.clip(_relu(wide), -1, 2), 1),
     }  # fmt: skip
 

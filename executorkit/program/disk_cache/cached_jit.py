@@ -359,7 +359,9 @@ class CachedExecutable:
 
     def _store(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
         text = lowered.as_text()
-        plain = text.replace(f"custom_call @{native_convolution.TARGET}(", "")
+        plain = text
+        for name in native_convolution.TARGETS:
+            plain = plain.replace(f"custom_call @{name}(", "")
         if "custom_call" in plain:  # it may not be loaded elsewhere
             return
         try:

@@ -27,12 +27,19 @@ import numpy as np
 from jax import Array, lax
 
 from ....schema.attrs import Shape
+from .chains import (
+    TARGET as CHAIN,
+    Step as Step,
+    convolve_chain as convolve_chain,
+    planned as planned,
+)
 
-#: The name of the FFI's target.
+#: The names of the FFI's targets.
 TARGET = "executorkit_convolution"
+TARGETS = TARGET, CHAIN
 #: The largest window, and the most channels.
 _TAPS, _CHANNELS = 256, 16384
-_SOURCE = Path(__file__).with_name("convolution.c")
+_SOURCE = Path(__file__).with_name("chain.c")
 _lock = threading.Lock()
 #: None before the first use.
 _is_loaded: bool | None = None
@@ -82,8 +89,9 @@ def _load() -> bool:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "convolution.so")
             path.write_bytes(base64.b64decode(library))
-            handler = ctypes.CDLL(str(path))[TARGET]
-        jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform="cpu")
+            handlers = ctypes.CDLL(str(path))
+        for name in TARGETS:
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handlers[name]), platform="cpu")
     except (OSError, AttributeError, ValueError):
         return False
     return True
@@ -171,6 +179,12 @@ def pack(weight: Array, groups: int) -> Array:
         part = lax.transpose(lax.reshape(part, (len(rows), panels, width)), (1, 0, 2))
         parts.append(lax.reshape(part, (part.size,)))
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, 0)
+
+
+def packed_size(shape: Shape, groups: int) -> int:
+    """Returns how many floats ``pack`` returns for a weight of a shape and a number of groups."""
+    filters = shape[-1] if groups > 1 else -(-shape[-1] // _lanes()) * _lanes()
+    return int(np.prod(shape[:-1])) * filters
 
 
 def unpack(packed: Array, shape: Shape, groups: int) -> Array:

@@ -26,6 +26,7 @@ static const float zeros[MOST_CHANNELS];
 typedef struct {
   int64_t n, h, w, c, oh, ow, f, kh, kw;
   int64_t stride_y, stride_x, top, left, dilation_y, dilation_x;
+  int64_t gap; /* floats from a pixel of the result to the next */
   float lower, upper;
   const float *data, *weights, *bias, *addend;
   float *out;
@@ -104,6 +105,7 @@ typedef struct {
   const float *weights; /* of the first channel of the block */
   int64_t gap;          /* floats between the weights of one step's block and the next's */
   const float *bias, *addend;
+  int64_t addend_gap;   /* floats from pixel to pixel */
   float *out;           /* of the tile's first pixel, the panel's first filter */
   int64_t last;         /* the panel's last vector, in floats from its first */
   int is_last;          /* the last block of channels: bounds apply */
@@ -116,9 +118,9 @@ typedef struct {
 
 INLINE void product(const int P, const int V, const Convolution *s, const Tile *t, Panel panel) {
   vec sums[MOST_PIXELS][WIDEST], w[WIDEST];
-  int64_t pixel[MOST_PIXELS], filter[WIDEST];
+  int64_t pixel[MOST_PIXELS], filter[WIDEST], gap = panel.addend_gap;
   for (int v = 0; v < V; v++) filter[v] = v < V - 1 ? v * LANES : panel.last;
-  for (int p = 0; p < P; p++) pixel[p] = (p < t->count ? p : t->count - 1) * s->f;
+  for (int p = 0; p < P; p++) pixel[p] = MIN(p, t->count - 1);
   for (int v = 0; v < V; v++) w[v] = panel.bias ? load(panel.bias + filter[v]) : (vec){0};
   EACH_SUM sums[p][v] = w[v];
   const float *weights = panel.weights;
@@ -132,9 +134,9 @@ INLINE void product(const int P, const int V, const Convolution *s, const Tile *
     }
     weights += panel.gap;
   }
-  if (panel.addend) EACH_SUM sums[p][v] += load(panel.addend + pixel[p] + filter[v]);
+  if (panel.addend) EACH_SUM sums[p][v] += load(panel.addend + pixel[p] * gap + filter[v]);
   if (panel.is_last) EACH_SUM sums[p][v] = clip(sums[p][v], s->lower, s->upper);
-  EACH_SUM *(vec *)(panel.out + pixel[p] + filter[v]) = sums[p][v];
+  EACH_SUM *(vec *)(panel.out + pixel[p] * s->gap + filter[v]) = sums[p][v];
 }
 
 /* The most pixels of a tile for each number of vectors. */
@@ -176,7 +178,7 @@ INLINE void sum_columns(const int kh, const int kw, const int stride, const int 
   const int64_t c = s->c;
   const float lower = s->lower, upper = s->upper, *bias = s->bias;
   const float *addend = s->addend ? s->addend + first * c : NULL;
-  float *out = s->out + first * c;
+  float *out = s->out + first * s->gap;
   for (int64_t next = 0; next < c; next += LANES) {
     int64_t channel = MIN(next, c - LANES);
     const float *weights = s->weights + channel;
@@ -194,9 +196,8 @@ INLINE void sum_columns(const int kh, const int kw, const int stride, const int 
     }
     for (int p = 0; p < COLUMNS; p++) {
       if (p >= count) break;
-      int64_t at = p * c + channel;
-      if (addend) sums[p] += load(addend + at);
-      *(vec *)(out + at) = clip(sums[p], lower, upper);
+      if (addend) sums[p] += load(addend + p * c + channel);
+      *(vec *)(out + p * s->gap + channel) = clip(sums[p], lower, upper);
     }
   }
 }
@@ -296,10 +297,11 @@ static void run_task(const Job *job, int64_t task) {
             .weights = s->weights + filter * s->kh * s->kw * s->c + channel * vectors * LANES,
             .gap = (s->c - length) * vectors * LANES,
             .bias = s->bias && !channel ? s->bias + filter : NULL,
-            .out = s->out + tile.first * s->f + filter,
+            .out = s->out + tile.first * s->gap + filter,
             .last = g + 1 == job->panels ? s->f - LANES - filter : (vectors - 1) * LANES,
             .is_last = channel + length == s->c,
         };
+        panel.addend_gap = channel ? s->gap : s->f;
         if (channel) panel.addend = panel.out;
         else if (s->addend) panel.addend = s->addend + tile.first * s->f + filter;
         int size = 4 * (WIDEST - vectors) + 3;
@@ -354,7 +356,7 @@ XLA_FFI_Error *executorkit_convolution(XLA_FFI_CallFrame *call) {
             .oh = out->dims[1], .ow = out->dims[2], .f = out->dims[3],
             .kh = settings[0], .kw = settings[1], .stride_y = settings[2], .stride_x = settings[3],
             .top = settings[4], .left = settings[5],
-            .dilation_y = settings[6], .dilation_x = settings[7],
+            .dilation_y = settings[6], .dilation_x = settings[7], .gap = out->dims[3],
             .lower = bounds[0], .upper = bounds[1],
             .data = args[0]->data, .weights = args[1]->data,
             .bias = settings[9] ? args[2]->data : NULL,
