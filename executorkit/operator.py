@@ -49,7 +49,7 @@ from .symbol.naming import NameManager
 class CustomOp:
     """The computations of a custom operator; one object belongs to one operator of one executor.
     Arrays are NDArrays created for the call. The program continues with the contents of
-    ``out_data``, ``in_grad`` and, after ``forward``, ``aux``."""
+    ``out_data``, ``in_grad`` and ``aux``, after ``backward`` at the next ``forward``."""
 
     def forward(
         self,
@@ -167,6 +167,7 @@ class _NDArrayKernel:
         head, data, out, grad, aux = map(_wrap, arrays)
         modes.run(False, True, partial(self._kernel.backward, req, head, data, out, grad, aux))
         _store(grad, arrays[3])
+        _store(aux, arrays[4])
 
 
 def _wrap(arrays: Arrays) -> list[NDArray]:

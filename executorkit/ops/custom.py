@@ -134,6 +134,8 @@ class _KernelRef:
     def __init__(self, create: Callable[[], CustomKernel]) -> None:
         self._create = create
         self._kernel: CustomKernel | None = None
+        #: Auxiliary states before the latest backward, and after it.
+        self._changes: tuple[Arrays, Arrays] = (), ()
         self.number = next(self._numbers) % 2**31
         self._alive[self.number] = self
 
@@ -145,6 +147,16 @@ class _KernelRef:
 
     def numbered(self, number: int) -> _KernelRef:
         return self._alive.get(number, self)
+
+    def backward(self, req: list[str], *arrays: Arrays) -> None:
+        before = _copies(arrays[-1])
+        self.kernel.backward(req, *arrays)
+        self._changes = before, arrays[-1]
+
+    def current(self, states: Arrays) -> list[np.ndarray]:
+        before, after = self._changes
+        is_unset = all(map(np.array_equal, before, states))
+        return _copies(after if before and is_unset else states)
 
 
 Kernels = MutableMapping[Hashable, _KernelRef]
@@ -193,8 +205,9 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
     data: the arguments that its ``list_arguments`` names, then the auxiliary states; shapes and
     dtypes are as its ``infer_shape`` and ``infer_type`` say. All attributes but ``op_type`` reach
     its constructor as strings. Every run of the program calls its ``forward`` once, on the host,
-    and ``backward`` once per gradient; changes that ``backward`` makes to auxiliary states are lost
-    (MXNet retains them). Integer inputs have no gradient.
+    and ``backward`` once per gradient. The next ``forward`` takes and stores what ``backward`` did
+    to auxiliary states, unless they were set meanwhile (MXNet stores it at once). Integer inputs
+    have no gradient.
 
     An exception in ``forward`` or ``backward`` is logged, and raised where a result is read, as the
     cause of an MXNetError. The results are zeros.
@@ -231,7 +244,8 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         check_values(exception == 0, where, f"{direction} raised an exception", exception=exception)
 
     def run_forward(*arrays: Raw) -> Operands:
-        new, results = _copies(arrays[count:]), [np.zeros(x.shape, x.dtype) for x in outs]
+        new = instance.current(arrays[count:])
+        results = [np.zeros(x.shape, x.dtype) for x in outs]
         exception = run(
             "forward", lambda: instance.kernel.forward(train, _copies(arrays[:count]), results, new)
         )
@@ -244,7 +258,7 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         states = saved[count + len(outs) :]
         exception = run(
             "backward",
-            lambda: instance.numbered(int(number)).kernel.backward(
+            lambda: instance.numbered(int(number)).backward(
                 req, heads, inputs, results, grads, states
             ),
         )

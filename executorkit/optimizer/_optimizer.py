@@ -396,7 +396,9 @@ class Optimizer(CheckedKeywords):
         for start in range(0, len(indices), together):
             group = indices[start : start + together]
             self._update_count(group)
-            shared = self._begin_step(self.learning_rate, self.shared_state)
+            shared = self.shared_state
+            if isinstance(shared, tuple):
+                shared = self._begin_step(self.learning_rate, shared)
             counts = list(map(self._index_update_count.__getitem__, group))
             lrs, wds = self._counted_lrs(group), self._counted_wds(group)
             columns, n = (lrs, wds, counts), len(group)

@@ -37,7 +37,7 @@ BESIDE_MXNET = {
     "Cast": "no gradient through integers",
     "Convolution": "channels-last layouts on CPUs too",
     "Convolution_v1": "channels-last layouts on CPUs too",
-    "Custom": "what `backward` does to auxiliary states is lost",
+    "Custom": "the next `forward` stores what `backward` did to auxiliary states",
     "Embedding": "zero gradient of data, not an error",
     "InstanceNorm": "any floating dtype",
     "Pad": "any number of axes, any of them padded",

@@ -499,3 +499,38 @@ def test_the_default_infer_type_asks_for_an_input():
     source_operator("untyped", (), {"shape": ([], [(2,)], [])})
     with pytest.raises(MXNetError, match="infer_type raised IndexError"):
         mx.nd.Custom(op_type="untyped")
+
+
+def test_states_changed_by_backward_reach_the_next_forward():
+    class Centre(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] - aux[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0])
+            aux[0][:] += 0.5 * out_data[0]
+
+    @operator.register("centre")
+    class CentreProp(operator.CustomOpProp):
+        def list_auxiliary_states(self):
+            return ["mean"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, in_shape, in_shape
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Centre()
+
+    symbol = mx.sym.Custom(mx.sym.var("x"), op_type="centre", name="c")
+    executor = symbol.simple_bind(mx.cpu(), x=(1,))
+    seen = []
+    for _ in range(3):
+        seen.append(executor.forward(is_train=True, x=mx.nd.array([8.0]))[0].asscalar())
+        executor.backward(mx.nd.ones(1))
+    assert seen == [8, 4, 2]
+    assert executor.forward()[0].asscalar() == 1
+    assert executor.aux_dict["c_mean"].asscalar() == 7
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones(1))
+    executor.aux_dict["c_mean"][:] = 3
+    assert executor.forward()[0].asscalar() == 5

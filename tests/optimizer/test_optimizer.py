@@ -238,3 +238,20 @@ def test_aggregation_size_of_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     assert mx.optimizer.create("sgd").aggregate_num == 7
     monkeypatch.setenv("MXNET_OPTIMIZER_AGGREGATION_SIZE", "100")
     assert mx.optimizer.create("lamb").aggregate_num == 45
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "nadam"])
+def test_a_scheduler_is_called_once_an_update(name: str) -> None:
+    calls: list[int] = []
+
+    class Logged(mx.lr_scheduler.LRScheduler):
+        def __call__(self, num_update: int) -> float:
+            calls.append(num_update)
+            return 0.1
+
+    update = mx.optimizer.get_updater(mx.optimizer.create(name, lr_scheduler=Logged()))
+    weights = [mx.nd.ones(2), mx.nd.ones(3)]
+    for _ in range(2):
+        for i, weight in enumerate(weights):
+            update(i, mx.nd.ones(weight.shape), weight)
+    assert calls == [1, 1, 2, 2]
