@@ -184,12 +184,13 @@ def integer_gradients(
 ) -> IntegerGradients | None:
     """Returns the evaluation for these gradients, or None if none reaches an integer."""
     arrays = dict(zip((*graph.arg_names, *graph.aux_names), (*args, *aux), strict=True))
-    dtypes = value_dtypes(graph, {name: x.dtype.name for name, x in arrays.items()})
+    types = {name: x.dtype.name for name, x in arrays.items()}
+    dtypes = value_dtypes(graph, types)
     active = active_values(graph, argnums)
     integers = {i: t for i, t in enumerate(dtypes) if t and active[i] and _is_integer(t)}
     if not integers:
         return None
-    shapes = infer(graph, {name: tuple(x.shape) for name, x in arrays.items()}).values
+    shapes = infer(graph, {name: tuple(x.shape) for name, x in arrays.items()}, types).values
     reached = set(graph.heads)
     for step in reversed(graph.steps):
         if reached.isdisjoint(step.outputs):

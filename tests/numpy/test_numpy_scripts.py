@@ -64,3 +64,13 @@ def test_functions_of_symbols_agree_with_those_of_arrays() -> None:
         for ours, theirs in zip(net(x), plain, strict=True):
             assert type(ours) is mx.np.ndarray
             assert (ours.dtype, ours.tolist()) == (theirs.dtype, theirs.tolist())
+
+
+def test_comparisons_of_differentiated_arrays_are_terms_of_sums() -> None:
+    with mx.np_shape(), mx.np_array():
+        x = mx.np.array([1.0, -2.0])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = x**2 - (x >= 0) * 3 + (-x - (x < 0))
+        y.backward()
+        assert (y.tolist(), x.grad.tolist()) == ([-3.0, 5.0], [1.0, -5.0])
