@@ -113,3 +113,18 @@ def test_a_changed_rate_is_announced(caplog: pytest.LogCaptureFixture) -> None:
         "Update[2]: Change learning rate to 1.00000e-01",
         "Update[3]: now learning rate arrived at 5.00000e-02, will not change in the future",
     ]
+
+
+@pytest.mark.parametrize("rate", [None, 0.25])
+def test_a_function_of_the_count_is_a_scheduler(rate: float | None) -> None:
+    weight = mx.gluon.Parameter("weight", shape=(1,), init="zeros")
+    weight.initialize()
+    arguments = {"learning_rate": rate, "lr_scheduler": lambda count: 0.5**count}
+    trainer = mx.gluon.Trainer([weight], "sgd", arguments)
+    for _ in range(2):
+        with mx.autograd.record():
+            loss = -weight.data().sum()
+        loss.backward()
+        trainer.step(1)
+    assert weight.data().asscalar() == 0.75
+    assert trainer.learning_rate == 0.25

@@ -123,7 +123,7 @@ class Optimizer(CheckedKeywords):
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None and learning_rate is None:
             learning_rate = 0.01
-        elif lr_scheduler is not None and learning_rate not in (None, lr_scheduler.base_lr):
+        elif lr_scheduler is not None and learning_rate is not None:
             lr_scheduler.base_lr = learning_rate  # MXNet prints that it does so
         self.lr = learning_rate
         self.wd = wd
