@@ -60,7 +60,7 @@ def _plain_blocks(block: Any) -> list[Any]:
     blocks = [block]
     for b in blocks:
         functions, hooks = _FUNCTIONS(b.__class__), b._forward_hooks or b._forward_pre_hooks
-        known = all(function.__module__.startswith(_MODULES) for function in functions)
+        known = all(f"{function.__module__}".startswith(_MODULES) for function in functions)
         if not known or not b._is_plain or b._active or not b._input_shapes:
             return []
         if (hooks and b is not block) or {"forward", "hybrid_forward"} & vars(b).keys():

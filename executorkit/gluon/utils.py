@@ -253,18 +253,19 @@ class HookHandle:
 
     def __init__(self) -> None:
         self._hooks: MutableMapping[int, Any] | None = None
+        self._id = 0
 
     def attach(self, hooks_dict: MutableMapping[int, Any], hook: Any) -> None:
         """Registers a hook. Raises RuntimeError if the handle has one already."""
         if self._hooks is not None:
             raise MXNetError("HookHandle", "it is attached to a hook already")
-        hooks_dict[id(self)] = hook
-        self._hooks = hooks_dict
+        hooks_dict[id(hook)] = hook  # which the table keeps alive: a handle may be dropped
+        self._hooks, self._id = hooks_dict, id(hook)
 
     def detach(self) -> None:
         """Removes the hook."""
         if self._hooks is not None:
-            self._hooks.pop(id(self), None)
+            self._hooks.pop(self._id, None)
 
     def __enter__(self) -> Self:
         return self

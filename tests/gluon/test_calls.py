@@ -200,6 +200,33 @@ def test_recorded_dense_layers_are_what_their_parts_say() -> None:
     assert outcome(layer) == [[[-1.0]], [[-1.0, 2.0]]]
 
 
+def test_hooks_without_kept_handles_all_run_and_one_function_once() -> None:
+    layer = gluon.nn.Dense(1, in_units=1)
+    layer.initialize()
+    seen: list[Any] = []
+    for k in range(3):
+        layer.register_forward_hook(lambda *_, k=k: seen.append(k))
+
+    def last(*_: Any) -> None:
+        seen.append("last")
+
+    handles = [layer.register_forward_hook(last) for _ in range(2)]
+    layer(nd.ones((1, 1)))
+    handles[0].detach()
+    layer(nd.ones((1, 1)))
+    assert seen == [0, 1, 2, "last", 0, 1, 2]
+
+
+def test_a_class_that_names_no_module_is_recorded() -> None:
+    names: dict[str, Any] = {"gluon": gluon, "__name__": None}
+    exec("class Net(gluon.nn.Dense):\n def hybrid_forward(self, F, x, **p): return x * 2", names)
+    net = names["Net"](1, in_units=1)
+    net.initialize()
+    for _ in range(2):
+        with autograd.record():
+            assert net(nd.ones((1, 1))).asscalar() == 2
+
+
 @pytest.mark.parametrize("operator", ["pick", "CTCLoss"])
 def test_operators_with_own_derivatives_in_hybridized_loops(operator: str) -> None:
     """A derivative that reads indices of the loop's body has the gradient of the plain loop."""
