@@ -10,7 +10,8 @@ from ..jax_internals import ClosedJaxpr, Literal
 #: taken; and the parameter that holds it.
 _CALLS = {
     "call": "call_jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr", "jit": "jaxpr", "linear_call": "callee", "remat2": "jaxpr",
+    "custom_vjp_call": "call_jaxpr", "executorkit_native": "plain", "jit": "jaxpr",
+    "linear_call": "callee", "remat2": "jaxpr",
 }  # fmt: skip
 
 #: Primitives that do nothing where no derivative is taken.

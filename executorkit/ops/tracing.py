@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, Token
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -61,11 +61,13 @@ def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Tree:
 
 
 _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False)
-_native: ContextVar[bool] = ContextVar("executorkit_native", default=False)
+#: How the kernel in C takes convolutions: ``fused`` with what follows, ``packing`` their weights.
+Native = Literal["fused", "packing", None]
+_native: ContextVar[Native] = ContextVar("executorkit_native", default=None)
 
 
 @contextmanager
-def this_process_only(is_final: bool = False, native: bool = False) -> Iterator[None]:
+def this_process_only(is_final: bool = False, native: Native = None) -> Iterator[None]:
     """Marks traces that run in this process alone, where other devices' forms are not traced.
     ``is_final``: nothing differentiates the present one. ``native``: the kernel in C takes
     convolutions."""
@@ -86,8 +88,12 @@ def traced_for_cpus() -> bool:
     return _cpus_only.get()
 
 
-def traced_for_native_kernels() -> bool:
-    return _native.get()
+def traced_for_fused_kernels() -> bool:
+    return _native.get() == "fused"
+
+
+def traced_for_packing_kernels() -> bool:
+    return _native.get() == "packing"
 
 
 #: True while an operator is traced whose result a convolution reads.

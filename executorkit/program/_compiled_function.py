@@ -99,6 +99,8 @@ class FunctionSettings:
     #: Gives the function as a flat program of all arrays of its arguments, from which the plan of
     #: first calls is made instead of another trace.
     program: Callable[[], FlatProgram] | None = None
+    #: True if the kernel in C computes convolutions, where it can.
+    is_native: bool = False
     jit_options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -265,7 +267,8 @@ class CompiledFunction:
         def traced(*args: Tree) -> Tree:
             self._first_calls.check_trace()
             self.log.count(loaded=False)
-            with this_process_only(is_final=self.donates), paused_collection():
+            native = "packing" if self._settings.is_native and not self.devices else None
+            with this_process_only(is_final=self.donates, native=native), paused_collection():
                 if self.donates:
                     return self.function(args[0].tree, *args[1:])
                 return self.function(*args)

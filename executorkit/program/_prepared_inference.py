@@ -39,9 +39,9 @@ from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
 from ..jaxprs import FlatProgram
-from ..lowering import Graph, Stages, disabled_passes, memoize, two_stages
+from ..lowering import Graph, Stages, memoize, two_stages
 from ..ops.nn.conv_kernels import native_convolution
-from ..ops.schema.traits import CONVOLUTION, MATMUL
+from ..ops.schema.traits import MATMUL
 from ..ops.tracing import this_process_only
 from . import disk_cache
 from ._background_tasks import submit
@@ -363,10 +363,10 @@ class PreparedInference:
         def stages() -> Stages:
             if is_native:
                 submit(native_convolution.available)  # beside the first calls
-            with this_process_only(native=is_native):
+            with this_process_only(native="fused" if is_native else None):
                 return in_x64(two_stages)(evaluate, avals, stays, layout.platform)
 
-        is_native = self._native and layout.platform == "cpu" and native_convolution.wanted()
+        is_native = self._native and layout.platform == "cpu"
         facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals]), is_native
         border = self._border(facts, layout.platform, stages)
         if border is None:
@@ -415,6 +415,7 @@ def prepared_inference(
     whole: CompiledFunction,
     jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
     question: Callable[[Hashable, str], Hashable],
+    is_native: bool,
 ) -> PreparedInference | None:
     """Returns the prepared inference of a program; None where it is not wanted, or useless."""
     choice = chosen(options.prepare, "EXECUTORKIT_PREPARE")
@@ -422,8 +423,6 @@ def prepared_inference(
         return None
     if not choice and not any(MATMUL in step.op.traits for step in graph.steps):
         return None
-    is_native = not options.deterministic and "native_convolutions" not in disabled_passes()
-    is_native = is_native and any(CONVOLUTION in step.op.traits for step in graph.steps)
     return PreparedInference(
         graph, evaluate, whole, jit, question, always=choice is True, is_native=is_native
     )

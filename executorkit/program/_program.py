@@ -24,8 +24,8 @@ from ..lowering import (
     written_states,
 )
 from ..ops.custom import with_kernels
-from ..ops.nn.conv_kernels import use_winograd, winograd_in
-from ..ops.schema.traits import CALLS_PYTHON
+from ..ops.nn.conv_kernels import native_convolution, use_winograd, winograd_in
+from ..ops.schema.traits import CALLS_PYTHON, CONVOLUTION
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
 from ._activity import active_values, constant_inputs, may_need_head_gradient, used_inputs
@@ -81,7 +81,10 @@ class Program(BaseProgram):
         self.constant_inputs = constant_inputs(graph, self._active_steps)
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
         passes = disabled_passes().intersection(LOWERING_PASSES)
-        self._fingerprint = cache(partial(_fingerprint, graph, argnums, self.options, passes))
+        is_native = _is_native(graph, self.options)
+        self._fingerprint = cache(
+            partial(_fingerprint, graph, argnums, self.options, passes, is_native)
+        )
         ops = {step.op for step in graph.steps}
         options_of = partial(compiler_options, ops, self._evaluator.has_barriers)
         inference = {"compiler_options": options_of(trains=False)}
@@ -90,6 +93,7 @@ class Program(BaseProgram):
             compiler_options=options_of(trains=True),
             interpret=self.options.interpret,
             checks=graph.checks_values,
+            is_native=is_native,
         )
         if graph.has_effects:
             make, own = self._compiled, partial(with_kernels, weakref.WeakValueDictionary())
@@ -103,7 +107,7 @@ class Program(BaseProgram):
         self.infer = self._both_modes(self._infer, "infer", on_disk=True, **inference)
         self.prepared = prepared_inference(
             graph, self.options, self._evaluator.for_inference, self.infer[False],
-            partial(self._jitted, **inference), self._stages_question,
+            partial(self._jitted, **inference), self._stages_question, is_native,
         )  # fmt: skip
 
     # Residuals have a structure that only tracing makes.
@@ -371,13 +375,22 @@ class Program(BaseProgram):
         return compilation_history(self, self.all_functions, programs_by_signature.values())
 
 
+def _is_native(graph: Graph, options: Options) -> bool:
+    return (
+        not options.deterministic
+        and "native_convolutions" not in disabled_passes()
+        and any(CONVOLUTION in step.op.traits for step in graph.steps)
+        and native_convolution.wanted()
+    )
+
+
 def _fingerprint(
-    graph: Graph, argnums: tuple[int, ...], options: Options, passes: Iterable[str]
+    graph: Graph, argnums: tuple[int, ...], options: Options, passes: Iterable[str], is_native: bool
 ) -> str:
     if graph.has_effects:
         raise NotFingerprintableError("Python operators")
     options = replace(options, interpret=None, deterministic=False, prepare=None)
-    choices = argnums, options, mirrored_steps(graph), passes
+    choices = argnums, options, mirrored_steps(graph), passes, is_native
     return disk_cache.fingerprint(choices) + disk_cache.structure_fingerprint(graph.structure)
 
 

@@ -7,7 +7,7 @@ import jax
 
 from ..._support.garbage_collection import paused_collection
 from ...jaxprs import flat_program
-from ...ops.tracing import traced_for_native_kernels
+from ...ops.tracing import traced_for_fused_kernels
 from .cpu_forms import convolve_pointwise, pack_weights
 from .fused_convolutions import fuse_convolutions
 from .split import Stages as Stages, split, static_values
@@ -24,7 +24,7 @@ def two_stages(
     with paused_collection():
         program = flat_program(jax.make_jaxpr(function)(*arguments), platform)
         if platform == "cpu":
-            if traced_for_native_kernels():
+            if traced_for_fused_kernels():
                 program = fuse_convolutions(program, static_values(program, staying))
             program = convolve_pointwise(pack_weights(program, static_values(program, staying)))
         return split(program, staying)

@@ -18,8 +18,8 @@ from jax import Array, lax
 from ...._support.annotations import Raw
 from ...schema.attrs import Shape
 from ...tracing import varying_as
+from .composite_primitives import composite_primitive
 from .conv_dims import ConvDims
-from .sums_as_primitives import sum_primitive
 
 #: Maximum number of terms of a sum that is written out.
 _MAX_TERMS = 49
@@ -82,7 +82,9 @@ def _product_aval(data: Raw, factors: object, *, out: Shape, channels: int, **_:
 
 #: The depth-wise convolution of padded data with factors (elements of the kernel, C), each
 #: result the sum of the products of its window.
-shifted_products_p = sum_primitive("executorkit_shifted_products", _sum_of_products, _product_aval)
+shifted_products_p = composite_primitive(
+    "executorkit_shifted_products", _sum_of_products, _product_aval
+)
 
 
 def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) -> Array:

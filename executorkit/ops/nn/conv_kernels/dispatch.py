@@ -12,8 +12,10 @@
 | CPU, few groups, channels first  | one per group | one per group         | one per group         |
 | CPU, many groups, channels first | XLA           | XLA                   | products of matrices  |
 | kernel of one element            | product       | product               | product               |
-| prepared inference, channels     | ``winograd``, |                       |                       |
-| last, where there is a compiler  | ``native``    |                       |                       |
+| with a compiler for C, channels  | ``native``    | ``native``, stride 1  | ``native``            |
+| last, float32                    |               |                       |                       |
+| the same in prepared inference   | ``winograd``, |                       |                       |
+|                                  | ``native``    |                       |                       |
 
 XLA's CPU backend runs grouped convolutions element by element: measured on two cores, the weight
 gradient of 32 groups took 3.8 s where a convolution per group takes 4 ms, a depth-wise 3 x 3
@@ -39,12 +41,21 @@ from ...._support.annotations import Arrays, Operands, Tree
 from ...schema.attrs import Shape
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
-from ...tracing import at_least, for_platform, is_known, traced_for_native_kernels, varying_struct
+from ...tracing import at_least, for_platform, is_known, traced_for_fused_kernels, varying_struct
 from . import native
 from .columns import column_kernels, few_channels, wide_product
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import column_input_grad, shifted_matmul_input_grad
+from .native.training import (
+    native_forward,
+    native_input_grad,
+    native_weight_grad,
+    pointwise_forward,
+    pointwise_input_grad,
+    pointwise_weight_grad,
+    with_native,
+)
 from .symbolic_convolutions import (
     has_symbols,
     symbolic_conv,
@@ -155,18 +166,21 @@ def cpu_kernels(
     return None, None, partial(_grouped_weight_grad, dims=dims)
 
 
-def _for_platform(cpu: Any, default: Any, *arrays: Array) -> Array:
-    return default(*arrays) if cpu is None else for_platform(*arrays, cpu=cpu, default=default)
+def _for_platform(native: Any, cpu: Any, default: Any, *arrays: Array) -> Array:
+    plain = default if cpu is None else partial(for_platform, cpu=cpu, default=default)
+    return with_native(native, plain, *arrays)
 
 
 def _forward(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) -> Array:
     cpu = cpu_kernels(data.shape, weight.shape, dims, winograd)[0]
-    return _for_platform(cpu, lambda x, w: xla_conv(x, w, dims), data, weight)
+    native_one = None if winograd.rows else native_forward(data, weight, dims)
+    return _for_platform(native_one, cpu, lambda x, w: xla_conv(x, w, dims), data, weight)
 
 
 def _input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims, winograd: Winograd) -> Array:
     cpu = cpu_kernels(shape, weight.shape, dims, winograd)[1]
     return _for_platform(
+        None if winograd.rows else native_input_grad(g, weight, shape, dims),
         cpu and (lambda g, w: cpu(g, w, shape)),
         lambda g, w: _xla_input_grad(g, w, shape, dims),
         g,
@@ -177,6 +191,7 @@ def _input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims, winograd:
 def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     cpu = cpu_kernels(data.shape, shape, dims, Winograd())[2]
     return _for_platform(
+        native_weight_grad(data, g, shape, dims),
         cpu and (lambda x, g: cpu(x, g, shape)),
         lambda x, g: _xla_weight_grad(x, g, shape, dims),
         data,
@@ -187,7 +202,7 @@ def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 def is_native(data: Array, weight: Array, dims: ConvDims) -> bool:
     """Tells whether the kernel in C takes this convolution as it is, and not the convolutions of
     Winograd's algorithm."""
-    if not traced_for_native_kernels() or dims.layout != "NHWC" or not is_known(*data.shape):
+    if not traced_for_fused_kernels() or dims.layout != "NHWC" or not is_known(*data.shape):
         return False
     if not data.dtype == weight.dtype == np.float32:
         return False
@@ -294,13 +309,21 @@ def _pointwise_bwd(residuals: object, g: Array) -> tuple[Array, Array]:
     # in place of 8.1. Transposing the result costs less if there are more positions than channels.
     (data, weight), g = delay_residuals(residuals, g)
     positions, channels = data.shape
-    if channels < weight.shape[0] and at_least(positions, channels + 1, otherwise=True):
-        d_weight = for_platform(
-            g, data, cpu=_pointwise_weight_grad_transposed, default=_pointwise_weight_grad
-        )
-    else:
-        d_weight = _pointwise_weight_grad(g, data)
-    return wide_product(g, weight, (1, 0)).astype(g.dtype), d_weight
+
+    def weight_grad(g: Array, data: Array) -> Array:
+        if channels < weight.shape[0] and at_least(positions, channels + 1, otherwise=True):
+            forms = {"cpu": _pointwise_weight_grad_transposed, "default": _pointwise_weight_grad}
+            return for_platform(g, data, **forms)
+        return _pointwise_weight_grad(g, data)
+
+    return (
+        with_native(pointwise_input_grad(g, weight), _pointwise_input_grad, g, weight),
+        with_native(pointwise_weight_grad(g, data), weight_grad, g, data),
+    )
+
+
+def _pointwise_input_grad(g: Array, weight: Array) -> Array:
+    return wide_product(g, weight, (1, 0)).astype(g.dtype)
 
 
 def pointwise_matmul(data: Array, weight: Array) -> Array:
@@ -308,7 +331,10 @@ def pointwise_matmul(data: Array, weight: Array) -> Array:
 
 
 def _pointwise(data: Array, weight: Array) -> Array:
-    return wide_product(data, weight, (1, 1)).astype(data.dtype)
+    def plain(data: Array, weight: Array) -> Array:
+        return wide_product(data, weight, (1, 1)).astype(data.dtype)
+
+    return with_native(pointwise_forward(data, weight), plain, data, weight)
 
 
 _pointwise_matmul = with_vjp(

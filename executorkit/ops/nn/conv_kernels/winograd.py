@@ -55,8 +55,8 @@ from jax import Array, lax
 from ....errors import ArgumentValueError
 from ...schema.attrs import Shape
 from ...tracing import is_known
+from .composite_primitives import composite_primitive
 from .conv_dims import ConvDims
-from .sums_as_primitives import sum_primitive
 
 #: Rows per block that each setting allows.
 _ALLOWED_ROWS = {"exact": (), "F2": (2,), "F4": (4, 2)}
@@ -232,7 +232,7 @@ def _written_out(*arrays: Array, matrix: tuple[tuple[float, ...], ...]) -> list[
 
 
 #: Sums of arrays times the entries of the rows of a matrix.
-weighted_sums_p = sum_primitive(
+weighted_sums_p = composite_primitive(
     "executorkit_weighted_sums",
     _written_out,
     lambda *arrays, matrix: [arrays[0].update(weak_type=False)] * len(matrix),

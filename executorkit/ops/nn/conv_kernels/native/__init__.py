@@ -36,10 +36,11 @@ from .chains import (
 
 #: The names of the FFI's targets.
 TARGET = "executorkit_convolution"
-TARGETS = TARGET, CHAIN
+PACKING, GRADIENT = "executorkit_packing_convolution", "executorkit_weight_gradient"
+TARGETS = TARGET, CHAIN, PACKING, GRADIENT
 #: The largest window, and the most channels.
 _TAPS, _CHANNELS = 256, 16384
-_SOURCE = Path(__file__).with_name("chain.c")
+_SOURCE = Path(__file__).with_name("training.c")
 _lock = threading.Lock()
 #: None before the first use.
 _is_loaded: bool | None = None
@@ -51,7 +52,7 @@ def answer(question: Callable[[], Hashable], find: Callable[[], Any]) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _lanes() -> int:
+def lanes() -> int:
     """Returns the floats in a vector; 0 for processors that the kernel is not written for."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return 0
@@ -69,7 +70,7 @@ def _compiler() -> str | None:
 
 def wanted() -> bool:
     """Tells whether there is a processor and a compiler for the kernel; builds nothing."""
-    return _lanes() > 0 and _compiler() is not None and _is_loaded is not False
+    return lanes() > 0 and _compiler() is not None and _is_loaded is not False
 
 
 def available() -> bool:
@@ -104,7 +105,7 @@ def _built() -> str | None:
         # Tuned for Zen, GCC 12 keeps pointers in vector registers, which the sums need.
         command = [
             _compiler() or "cc", "-O3", "-march=native", "-mtune=skylake-avx512", "-shared",
-            "-fPIC", f"-DLANES={_lanes()}", f"-DWIDEST={_widest()}", f"-DMOST_TAPS={_TAPS}",
+            "-fPIC", f"-DLANES={lanes()}", f"-DWIDEST={_widest()}", f"-DMOST_TAPS={_TAPS}",
             f"-DMOST_CHANNELS={_CHANNELS}", f"-I{jax.ffi.include_dir()}",
             "-o", str(path), str(_SOURCE),
         ]  # fmt: skip
@@ -135,7 +136,7 @@ def supports(
     """
     return (
         (groups == 1 or groups == data[3] == weight[3])
-        and 0 < _lanes() <= weight[3]
+        and 0 < lanes() <= weight[3]
         and weight[0] * weight[1] <= _TAPS
         and weight[0] * (weight[1] * dilation[1] + 6 * strides[1]) <= 12 * _TAPS
         and 0 < data[3] <= _CHANNELS
@@ -145,15 +146,15 @@ def supports(
 
 def _widest() -> int:
     # Vectors of a panel: 6 pixels x 4 fill 32 registers, 6 x 2 fill 16.
-    return 4 if _lanes() == 16 else 2
+    return 4 if lanes() == 16 else 2
 
 
 def _panels(filters: int) -> list[tuple[int, int]]:
     # Numbers of panels and their filters: first the panels with one vector more.
-    vectors = -(-filters // _lanes())
+    vectors = -(-filters // lanes())
     panels = -(-vectors // _widest())
     few, more = divmod(vectors, panels)
-    return [(n, v * _lanes()) for n, v in ((more, few + 1), (panels - more, few)) if n]
+    return [(n, v * lanes()) for n, v in ((more, few + 1), (panels - more, few)) if n]
 
 
 def pack(weight: Array, groups: int) -> Array:
@@ -168,10 +169,10 @@ def pack(weight: Array, groups: int) -> Array:
         return weight
     *window, filters = weight.shape
     rows = lax.reshape(weight, (int(np.prod(window)), filters))
-    if filters % _lanes():  # the last vector ends with the last filter: it repeats some
-        whole = lax.slice_in_dim(rows, 0, filters - filters % _lanes(), axis=1)
+    if filters % lanes():  # the last vector ends with the last filter: it repeats some
+        whole = lax.slice_in_dim(rows, 0, filters - filters % lanes(), axis=1)
         rows = lax.concatenate(
-            [whole, lax.slice_in_dim(rows, filters - _lanes(), filters, axis=1)], 1
+            [whole, lax.slice_in_dim(rows, filters - lanes(), filters, axis=1)], 1
         )
     parts, start = [], 0
     for panels, width in _panels(filters):
@@ -183,7 +184,7 @@ def pack(weight: Array, groups: int) -> Array:
 
 def packed_size(shape: Shape, groups: int) -> int:
     """Returns how many floats ``pack`` returns for a weight of a shape and a number of groups."""
-    filters = shape[-1] if groups > 1 else -(-shape[-1] // _lanes()) * _lanes()
+    filters = shape[-1] if groups > 1 else -(-shape[-1] // lanes()) * lanes()
     return int(np.prod(shape[:-1])) * filters
 
 
@@ -198,7 +199,7 @@ def unpack(packed: Array, shape: Shape, groups: int) -> Array:
         part = lax.transpose(lax.reshape(part, (panels, rows, width)), (1, 0, 2))
         parts.append(lax.reshape(part, (rows, panels * width)))
     weight = lax.concatenate(parts, 1)
-    if rest := filters % _lanes():
+    if rest := filters % lanes():
         whole, end = filters - rest, weight.shape[1]
         parts = [(0, whole), (end - rest, end)]
         weight = lax.concatenate([lax.slice_in_dim(weight, *p, axis=1) for p in parts], 1)

@@ -1,4 +1,4 @@
-"""Sums as single JAX primitives: written out, they would take longer to trace than the network."""
+"""Primitives made of others: written out, sums would take longer to trace than the network."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,9 @@ from ...._support.annotations import Arrays, Function, Tree
 from ....jax_internals import Primitive
 
 
-def sum_primitive(name: str, written_out: Function, avals: Function, several: bool = False) -> Any:
+def composite_primitive(
+    name: str, written_out: Function, avals: Function, several: bool = False
+) -> Any:
     """Returns a primitive that is compiled, differentiated and mapped as ``written_out``. ``avals``
     maps avals of arrays and parameters to the result's, or a list for ``several``."""
     primitive = Primitive(name)
