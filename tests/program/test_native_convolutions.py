@@ -100,7 +100,8 @@ def _nets() -> dict[str, tuple[Any, int]]:
 @pytest.mark.parametrize("name", _nets())
 def test_results_are_those_of_plain_convolutions(name: str) -> None:
     net, others = _nets()[name]
-    expected = _output(_executor(net, prepare=False))
+    with mx.lowering.disabled("native_convolutions"):
+        expected = _output(_executor(net, prepare=False))
     for interpret in (False, True):
         executor = _executor(net, interpret)
         bound = 1e-5 * np.abs(expected).max()
@@ -147,6 +148,43 @@ def test_it_is_a_pass_that_can_be_disabled() -> None:
         executor = _executor(net)
     assert _FUSED not in _operations(executor)
     assert _FUSED in _operations(_executor(net))
+
+
+def _training_step(**options: Any) -> tuple[list[np.ndarray], int]:
+    """Returns results and gradients of a network, and the number of the kernel's calls."""
+    data = mx.sym.Variable("data")
+    net = _relu(
+        mx.sym.BatchNorm(_conv(data, 32, no_bias=True, name="a"), fix_gamma=False, name="n")
+    )
+    net = _conv(_conv(net, kernel=1, name="b"), stride=(2, 2), name="c")
+    with mx.program.options(**{"interpret": False} | options):
+        executor = net.simple_bind(mx.cpu(), data=(2, 16, 9, 8))
+    rng = np.random.default_rng(0)
+    for _, array in sorted(executor.arg_dict.items()):
+        array[:] = rng.standard_normal(array.shape) * 0.5
+    (output,) = executor.forward(is_train=True)
+    executor.backward(mx.nd.array(rng.standard_normal(output.shape)))
+    gradients = [executor.grad_dict[name].asnumpy() for name in sorted(executor.grad_dict)]
+    text = executor.program.hlo("forward_backward_train", optimized=False)
+    return [output.asnumpy(), *gradients], text.count("custom_call @executorkit")
+
+
+def test_training_steps_have_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mx.lowering.disabled("native_convolutions"):
+        expected, calls = _training_step()
+    assert calls == 0
+    for interpret in (False, True):
+        results, calls = _training_step(interpret=interpret)
+        for ours, plain in zip(results, expected, strict=True):
+            bound = 1e-5 * np.abs(plain).max()
+            np.testing.assert_allclose(ours, plain, 1e-5, bound)
+        assert calls == 8  # but for the gradient of the strided one's data
+    assert _training_step(deterministic=True)[1] == 0
+    monkeypatch.setattr(native, "available", lambda: False)
+    with mx.program.fresh_caches():
+        results, calls = _training_step()
+    np.testing.assert_allclose(results[0], expected[0], 1e-5, 1e-4)
+    assert calls == 0
 
 
 def test_other_dtypes_and_weights_that_change_are_left_alone() -> None:

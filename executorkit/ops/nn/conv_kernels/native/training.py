@@ -17,10 +17,10 @@ from jax.interpreters import mlir
 from ....._support.annotations import Function
 from ....schema.attrs import Shape
 from ....tracing import is_known, traced_for_packing_kernels
+from .. import native as kernel
 from ..columns import column_kernels
 from ..composite_primitives import composite_primitive
 from ..conv_dims import ConvDims
-from . import GRADIENT_TARGET, available, convolution_call, lanes, supports
 
 #: Filters of a tile, and elements of a window, of weight gradients.
 _MIN_FILTERS, _MAX_TAPS = 12, 49
@@ -37,7 +37,7 @@ _native_p = composite_primitive(
 
 
 def _lower(context: Any, *arrays: Any, plain: Any, native: Function) -> Any:
-    function = native if available() else partial(_run_plain, plain=plain, native=native)
+    function = native if kernel.available() else partial(_run_plain, plain=plain, native=native)
     return mlir.lower_fun(function, multiple_results=False)(context, *arrays)
 
 
@@ -84,7 +84,7 @@ def native_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> F
     """Returns ``f(data, g)``, the gradient of a weight of a shape, or None."""
     if not _takes(data, g, data.shape, g.shape, shape) or not _fits(data.shape, shape, dims):
         return None
-    if shape[-1] < lanes() or shape[0] < _MIN_FILTERS or prod(shape[1:-1]) > _MAX_TAPS:
+    if shape[-1] < kernel.lanes() or shape[0] < _MIN_FILTERS or prod(shape[1:-1]) > _MAX_TAPS:
         return None
     return partial(_weight_grad, shape=shape, dims=dims)
 
@@ -131,7 +131,7 @@ def _fits(data: Shape, weight: Shape, dims: ConvDims) -> bool:
     return (
         dims.groups == 1
         and column_kernels(data, weight, dims, prepared=False) == (None,) * 3
-        and supports(data, (*window, filters), dims.strides, padding, dims.dilation, 1)
+        and kernel.supports(data, (*window, filters), dims.strides, padding, dims.dilation, 1)
     )
 
 
@@ -139,16 +139,16 @@ def _convolve(data: Array, weight: Array, dims: ConvDims, is_turned: bool = Fals
     filters = weight.shape[-1 if is_turned else 0]
     sizes = dims.output_sizes(data.shape[1:3], weight.shape[1:3])
     result = jax.ShapeDtypeStruct((data.shape[0], *sizes, filters), np.float32)
-    packed = -(-filters // lanes()) * lanes() * (weight.size // filters)
+    packed = -(-filters // kernel.lanes()) * kernel.lanes() * (weight.size // filters)
     settings = [*weight.shape[1:3], *dims.strides, *dims.pads, *dims.dilation, is_turned]
     scratch = jax.ShapeDtypeStruct((packed,), np.float32)
     stored = lax.transpose(weight, (0, 3, 1, 2))
-    return convolution_call([result, scratch], [data, stored], settings)[0]
+    return kernel.convolution_call([result, scratch], [data, stored], settings)[0]
 
 
 def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     settings = np.array([*dims.strides, *dims.pads, *dims.dilation], np.int64)
     filters, *window, channels = shape
     result = jax.ShapeDtypeStruct((filters, channels, *window), np.float32)
-    stored = jax.ffi.ffi_call(GRADIENT_TARGET, result)(data, g, settings=settings)
+    stored = jax.ffi.ffi_call(kernel.GRADIENT_TARGET, result)(data, g, settings=settings)
     return lax.transpose(stored, (0, 2, 3, 1))
