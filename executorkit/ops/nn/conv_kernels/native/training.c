@@ -98,6 +98,7 @@ INLINE void correlate(const int P, const int V, const Runs *t, int64_t f, int64_
   EACH_SUM *(vec *)(out + (p * V + v) * LANES) = sums[p][v];
 }
 
+#undef DO
 #define DO(V, P)                                                                                \
   static void correlate_##V##_##P(const Runs *t, int64_t f, int64_t channel, int64_t last,      \
                                   int64_t filter, int is_first, float *out) {                   \

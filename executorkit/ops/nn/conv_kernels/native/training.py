@@ -143,12 +143,13 @@ def _convolve(data: Array, weight: Array, dims: ConvDims, is_turned: bool = Fals
     settings = [*weight.shape[1:3], *dims.strides, *dims.pads, *dims.dilation, is_turned]
     scratch = jax.ShapeDtypeStruct((packed,), np.float32)
     stored = lax.transpose(weight, (0, 3, 1, 2))
-    return kernel.convolution_call([result, scratch], [data, stored], settings)[0]
+    call = jax.ffi.ffi_call(kernel.PACKING, [result, scratch])
+    return call(data, stored, settings=np.array(settings, np.int64))[0]
 
 
 def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     settings = np.array([*dims.strides, *dims.pads, *dims.dilation], np.int64)
     filters, *window, channels = shape
     result = jax.ShapeDtypeStruct((filters, channels, *window), np.float32)
-    stored = jax.ffi.ffi_call(kernel.GRADIENT_TARGET, result)(data, g, settings=settings)
+    stored = jax.ffi.ffi_call(kernel.GRADIENT, result)(data, g, settings=settings)
     return lax.transpose(stored, (0, 2, 3, 1))
