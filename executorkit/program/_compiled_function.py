@@ -26,6 +26,7 @@ from ..jax_internals import (
     thread_x64,
 )
 from ..jaxprs import FlatProgram
+from ..ops.nn.conv_kernels import native_convolution
 from ..ops.tracing import this_process_only
 from ..ops.value_checks import collect_checks, failed_check
 from . import disk_cache
@@ -268,6 +269,8 @@ class CompiledFunction:
             self._first_calls.check_trace()
             self.log.count(loaded=False)
             native = "packing" if self._settings.is_native and not self.devices else None
+            if native:
+                submit(native_convolution.available)  # beside the trace, and first calls
             with this_process_only(is_final=self.donates, native=native), paused_collection():
                 if self.donates:
                     return self.function(args[0].tree, *args[1:])

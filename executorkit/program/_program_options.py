@@ -60,9 +60,10 @@ class Options:
         weights: None (from the first call of an executor without gradients on, otherwise from the
         second with the same parameters, if these take 1 MiB or more), True (however small they are)
         or False (never). The environment variable EXECUTORKIT_PREPARE ('auto', '0', '1') says it
-        where this is None. On CPUs where a C compiler is installed, convolutions of float32 then
-        are a kernel in C, built in the background and kept on disk, unless EXECUTORKIT_NATIVE is
-        '0' or all runs are to be ``deterministic``. All compute the same but for rounding.
+        where this is None. On CPUs where a C compiler is installed, convolutions of float32, in
+        training too, are a kernel in C, built in the background and kept on disk, unless
+        EXECUTORKIT_NATIVE is '0' or all runs are to be ``deterministic``. All compute the same but
+        for rounding.
     shard_optimizer
         whether each device of a group, of all processes where these train together, holds and
         computes its part of the optimizer's state alone: a module with a store that sums, or a

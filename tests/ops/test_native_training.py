@@ -127,7 +127,7 @@ def test_equal_calls_have_equal_results() -> None:
 @needs_compiler
 def test_second_derivatives_batches_and_other_dtypes_have_the_plain_form() -> None:
     dims = ConvDims((1, 1), (1, 1), (1, 1), 1, "NHWC")
-    data, weight = _arrays((2, 6, 6, 16), (16, 3, 3, 16))
+    data, weight = map(jnp.asarray, _arrays((2, 6, 6, 16), (16, 3, 3, 16)))
 
     def gradient_norm(data: Any, weight: Any) -> Any:
         def loss(data: Any, weight: Any) -> Any:
