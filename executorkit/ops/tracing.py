@@ -61,7 +61,7 @@ def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Tree:
 
 
 _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False)
-#: How the kernel in C takes convolutions: ``fused`` with what follows, ``packing`` their weights.
+#: The form of convolutions in C: ``fused`` with what follows, or ``packing`` their weights.
 Native = Literal["fused", "packing", None]
 _native: ContextVar[Native] = ContextVar("executorkit_native", default=None)
 

@@ -107,7 +107,8 @@ class Program(BaseProgram):
         self.infer = self._both_modes(self._infer, "infer", on_disk=True, **inference)
         self.prepared = prepared_inference(
             graph, self.options, self._evaluator.for_inference, self.infer[False],
-            partial(self._jitted, **inference), self._stages_question, is_native,
+            partial(self._jitted, **inference), self._stages_question,
+            is_native=is_native,
         )  # fmt: skip
 
     # Residuals have a structure that only tracing makes.
