@@ -124,3 +124,16 @@ def test_freed_memory_is_given_back_where_the_heap_has_grown() -> None:
 
 def test_calls_with_random_keys_settle() -> None:
     retained.settle((jax.random.key(0), jnp.ones(2)), retained._WAITED_FOR)
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"), [({}, False), ({"NUMPY_MADVISE_HUGEPAGE": "1"}, True)]
+)
+def test_numpy_asks_for_huge_pages_only_where_the_environment_says_so(
+    setting: dict[str, str], expected: bool
+) -> None:
+    env = {n: v for n, v in os.environ.items() if n != "NUMPY_MADVISE_HUGEPAGE"} | setting
+    script = "import executorkit; from numpy._core import multiarray as m; "
+    command = [sys.executable, "-c", script + "print(bool(m._set_madvise_hugepage(False)))"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(expected)
