@@ -167,7 +167,7 @@ def test_a_chain_computes_what_single_calls_do(seed: int) -> None:
         )  # fmt: skip
         packed += [native.pack(weight, groups).ravel(), bias]
         window = kernel, kernel, 1, 1, kernel // 2, kernel // 2, 1, 1
-        steps.append(native.Step(
+        steps.append(native.ChainStep(
             source, addend, number, start, start + packed[-2].size, (x.shape, result.shape),
             window, depthwise,
         ))  # fmt: skip

@@ -29,7 +29,7 @@ _UNBOUNDED = -math.inf, math.inf
 _NUMBERS = lax.conv_dimension_numbers((1,) * 4, (1,) * 4, ("NHWC", "HWIO", "NHWC"))
 
 
-class _Piece(NamedTuple):
+class _Packable(NamedTuple):
     """A weight, the order of its axes for the kernel, and its groups; a bias has only groups."""
 
     value: FlatValue
@@ -57,15 +57,15 @@ class _Fused:
         return (self.parts or [self.convolution])[-1].outputs
 
     @property
-    def weight(self) -> _Piece:
+    def weight(self) -> _Packable:
         params = self.convolution.params
-        return _Piece(
+        return _Packable(
             self.convolution.inputs[1], _filters_last(params), params["feature_group_count"]
         )
 
     @property
-    def vector(self) -> _Piece | None:
-        return self.bias and _Piece(self.bias, (0,), self.bias.shape[0])
+    def vector(self) -> _Packable | None:
+        return self.bias and _Packable(self.bias, (0,), self.bias.shape[0])
 
     def plain(self, copies: Mapping[Any, FlatValue]) -> list[Operation]:
         """Returns the operations, of copies of the weight and the bias."""
@@ -76,14 +76,15 @@ class _Fused:
         parts = [replace(p, inputs=tuple([bias.get(x, x) for x in p.inputs])) for p in self.parts]
         return [convolution, *parts]
 
-    def step(self, starts: Mapping[Any, int]) -> native_convolution.Step:
+    def step(self, starts: Mapping[Any, int]) -> native_convolution.ChainStep:
         (data, *_), (result,), params = self.inputs, self.outputs, self.convolution.params
         height, width, *_ = [self.weight.value.shape[i] for i in self.weight.order]
         before = [p for p, _ in params["padding"]]
         window = height, width, *params["window_strides"], *before, *params["rhs_dilation"]
-        return native_convolution.Step(
-            data, self.addend, result, starts[self.weight], starts.get(self.vector),
-            (data.shape, result.shape), window, self.weight.groups > 1,
+        return native_convolution.ChainStep(
+            data=data, addend=self.addend, result=result, weights=starts[self.weight],
+            bias=starts.get(self.vector), shapes=(data.shape, result.shape), window=window,
+            is_depthwise=self.weight.groups > 1,
         )  # fmt: skip
 
 
@@ -111,26 +112,26 @@ def fuse_convolutions(program: FlatProgram, static: set[FlatValue]) -> FlatProgr
     operations: list[Operation] = []
     chain: list[_Link] = []
     after: list[Operation] = []
-    made: set[FlatValue] = set()
+    linked: set[FlatValue] = set()
     late: set[FlatValue] = set()
 
     def end_chain() -> None:
         operations.extend([*_operations(chain, readers), *after] if chain else after)
-        for each in (chain, after, made, late):
+        for each in (chain, after, linked, late):
             each.clear()
 
     for operation in program.operations:
         fused = by_result.get(operation.outputs[0]) if operation.outputs else None
         if fused is None and operation in inside and operation.name != "broadcast_in_dim":
             continue
-        link = fused or (operation if _joins(operation, readers, made & set(by_result)) else None)
+        link = fused or (operation if _joins(operation, readers, linked & set(by_result)) else None)
         inputs = set((link or operation).inputs)
         if operation.has_effects or (link and late & inputs):
             end_chain()
         if link:
             chain.append(link)
-            made.update(link.outputs)
-        elif inputs & (made | late):
+            linked.update(link.outputs)
+        elif inputs & (linked | late):
             after.append(operation)
             late.update(operation.outputs)
         else:
@@ -237,7 +238,7 @@ def _operations(chain: Sequence[_Link], readers: Counter[FlatValue]) -> list[Ope
     packing, (packed,) = _inlined(pack, *(piece.value for piece in pieces))
     parts, copies = _inlined(unpack, packed)
     plain = dict(zip(pieces, copies, strict=True))
-    steps: list[native_convolution.Step] = []
+    steps: list[native_convolution.ChainStep] = []
     slots: dict[Hashable, tuple[Hashable, int, int]] = {}
     for link in chain:
         (result,) = link.outputs
@@ -250,9 +251,9 @@ def _operations(chain: Sequence[_Link], readers: Counter[FlatValue]) -> list[Ope
             parts += link.plain(plain)
             steps.append(link.step(starts))
     read = Counter(x for link in chain for x in link.inputs)
-    made = [x for link in chain for x in link.outputs]
-    results = [x for x in made if readers[x] > read[x]]
-    arrays = [x for x in read if x not in made]
+    linked = [x for link in chain for x in link.outputs]
+    results = [x for x in linked if readers[x] > read[x]]
+    arrays = [x for x in read if x not in linked]
     buffers: dict[Hashable, int] = {x: i + 1 for i, x in enumerate((*arrays, *results))}
     rows, size = native_convolution.planned(steps, buffers, slots)
     facts = {"rows": rows, "bounds": tuple([x.bounds for x in convolutions]), "size": size}

@@ -29,7 +29,7 @@ from jax import Array, lax
 from ....schema.attrs import Shape
 from .chains import (
     TARGET as CHAIN,
-    Step as Step,
+    ChainStep as ChainStep,
     convolve_chain as convolve_chain,
     planned as planned,
 )

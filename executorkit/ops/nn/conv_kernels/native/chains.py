@@ -17,7 +17,7 @@ TARGET = "executorkit_convolution_chain"
 _LINE = 16
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """A convolution; arrays are any hashable values, weights and bias the first float of each."""
 
     data: Hashable
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def planned(
-    steps: Sequence[Step],
+    steps: Sequence[ChainStep],
     buffers: Mapping[Hashable, int],
     parts: Mapping[Hashable, tuple[Hashable, int, int]],
 ) -> tuple[tuple[tuple[int, ...], ...], int]:
@@ -46,16 +46,16 @@ def planned(
             one of the part.
     """
     last_use: dict[Hashable, int] = {}
-    made: dict[Hashable, int] = {}
+    last_step: dict[Hashable, int] = {}
     for i, step in enumerate(steps):
         whole = parts.get(step.result, (step.result,))[0]
-        made[whole] = i
+        last_step[whole] = i
         last_use |= dict.fromkeys((step.data, step.addend, whole), i)
     places = {x: (number, 0) for x, number in buffers.items()} | {None: (-1, 0)}
     taken: list[tuple[int, int, Hashable]] = []
     rows, former = [], -1
     for step in steps:
-        former = max(former, made.get(step.data, -1), made.get(step.addend, -1))
+        former = max(former, last_step.get(step.data, -1), last_step.get(step.addend, -1))
         data, shape = step.shapes
         whole, gap, channel = parts.get(step.result, (step.result, shape[3], 0))
         if whole not in places:
