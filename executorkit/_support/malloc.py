@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from numpy._core import multiarray
@@ -28,12 +29,22 @@ def set_malloc(settings: Mapping[int, int]) -> bool:
     return all(results)
 
 
-def avoid_huge_pages() -> None:
-    """Has NumPy ask for no huge pages, unless the environment says whether it does. Where free
-    memory is in pieces, the system makes room for each: a first step of a DeepLab, interpreted,
-    took 9.6 s of processor time, 6.4 of them the system's, for 4.0."""
-    if "NUMPY_MADVISE_HUGEPAGE" not in os.environ:
-        multiarray._set_madvise_hugepage(False)  # pyright: ignore[reportAttributeAccessIssue]
+#: Sets whether NumPy asks for huge pages, and returns whether it did.
+_ask_for_huge_pages: Callable[[bool], bool] = getattr(multiarray, "_set_madvise_hugepage", bool)
+_asks_for_huge_pages = _ask_for_huge_pages(False)
+_ask_for_huge_pages(_asks_for_huge_pages)
+
+
+@contextmanager
+def without_huge_pages() -> Iterator[None]:
+    """Has NumPy ask for no huge pages. Where free memory is in pieces, the system makes room for
+    each: a first step of a DeepLab, interpreted, took 9.6 s of processor time, 6.4 of them the
+    system's, for 4.0."""
+    _ask_for_huge_pages(False)
+    try:
+        yield
+    finally:
+        _ask_for_huge_pages(_asks_for_huge_pages)
 
 
 def release_freed_memory() -> None:

@@ -36,6 +36,7 @@ from jax.core import Tracer
 
 from .._support.annotations import Arrays, Operands, Raw, Tree
 from .._support.garbage_collection import paused_collection
+from .._support.malloc import without_huge_pages
 from ..context import Device
 from ..errors import NotCompiledError
 from ..jax_internals import in_x64
@@ -504,7 +505,8 @@ class InterpretedFunction:
             else np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
             for x, dtype in zip(leaves, self._dtypes, strict=True)
         ]
-        results = self.plan.run(host)
+        with without_huge_pages():
+            results = self.plan.run(host)
         # JAX copies arrays that are not aligned: of an emptied list one at a time is there twice.
         make = HostResult if on_host and self._bound else partial(array_of, bound=self._bound)
         contents = [make(results.pop(), kind) for kind in reversed(self._kinds)]

@@ -33,7 +33,6 @@ from .._support.malloc import (
     M_MMAP_THRESHOLD,
     M_TOP_PAD,
     M_TRIM_THRESHOLD,
-    avoid_huge_pages,
     bytes_in_use,
     heap_end,
     release_freed_memory,
@@ -42,8 +41,6 @@ from .._support.malloc import (
 from ..lowering import Graph, InferenceResult, memoize
 from ..ops.schema.inference import is_fully_known
 from ._program_options import chosen
-
-avoid_huge_pages()
 
 _VARIABLE = "EXECUTORKIT_RETAIN_MEMORY"
 #: Number of elements of all values of a graph from which its working memory is worth retaining.

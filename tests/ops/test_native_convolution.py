@@ -76,6 +76,32 @@ def _expected(data: Any, weight: Any, strides: Any, padding: Any, dilation: Any)
     return total
 
 
+def _convolve(
+    data: Any, weight: Any, bias: Any = None, addend: Any = None, *, strides: Any = (1, 1),
+    padding: Any = ((0, 0), (0, 0)), dilation: Any = (1, 1), lower: Any = None, upper: Any = None,
+) -> Any:  # fmt: skip
+    """A chain of one convolution."""
+    groups = data.shape[3] if weight.shape[2] < data.shape[3] else 1
+    packed = native.pack(weight, groups).ravel()
+    sizes = _sizes(data.shape, weight.shape, strides, padding, dilation)
+    shape = data.shape[0], *sizes, weight.shape[3]
+    window = *weight.shape[:2], *strides, padding[0][0], padding[1][0], *dilation
+    step = native.ChainStep(
+        data="data", addend=None if addend is None else "addend", result="result", weights=0,
+        bias=None if bias is None else packed.size, shapes=(data.shape, shape), window=window,
+        is_depthwise=groups > 1,
+    )  # fmt: skip
+    arrays = [data] if addend is None else [data, addend]
+    names = [*("data", "addend")[: len(arrays)], "result"]
+    rows, size = native.planned([step], {name: i + 1 for i, name in enumerate(names)}, {})
+    bounds = -np.inf if lower is None else lower, np.inf if upper is None else upper
+    weights = packed if bias is None else jnp.concatenate([packed, bias])
+    (result,) = native.convolve_chain(
+        weights, *arrays, results=[shape], rows=rows, bounds=[bounds], size=size
+    )
+    return result
+
+
 @needs_compiler
 @pytest.mark.parametrize("extras", EXTRAS)
 @pytest.mark.parametrize("case", CASES)
@@ -89,11 +115,8 @@ def test_it_computes_numpys_sums(case: str, extras: str) -> None:
 
     @jax.jit
     def run(data: Any, weight: Any, bias: Any, addend: Any) -> Any:
-        return native.conv2d(
-            data, native.pack(weight, groups), bias if has_bias else None,
-            addend if has_addend else None, shape=weights, groups=groups, lower=lower, upper=upper,
-            **names,
-        )  # fmt: skip
+        extras = bias if has_bias else None, addend if has_addend else None
+        return _convolve(data, weight, *extras, lower=lower, upper=upper, **names)
 
     expected = _expected(data, weight, *window)
     expected = np.clip(expected + has_bias * bias + has_addend * addend, lower, upper)
@@ -113,22 +136,14 @@ def test_unpacked_weights_are_the_weights(filters: int) -> None:
 def test_nan_and_infinity_stay() -> None:
     data = jnp.array([np.nan, np.inf, -np.inf, 1], jnp.float32).reshape(1, 1, 4, 1)
     weight = jnp.ones((1, 1, 1, 16))
-    result = native.conv2d(
-        data, native.pack(weight, 1), shape=weight.shape, strides=(1, 1), padding=((0, 0), (0, 0)),
-        lower=0.0,
-    )  # fmt: skip
+    result = _convolve(data, weight, lower=0.0)
     np.testing.assert_array_equal(result[0, 0, :, 3], [np.nan, np.inf, 0, 1])
 
 
 @needs_compiler
 def test_calls_at_the_same_time_have_results_of_their_own() -> None:
     weight = jnp.asarray(np.random.default_rng(0).standard_normal((3, 3, 32, 64)), jnp.float32)
-    packed = native.pack(weight, 1)
-
-    @jax.jit
-    def run(data: Any) -> Any:
-        padding = ((1, 1), (1, 1))
-        return native.conv2d(data, packed, shape=weight.shape, strides=(1, 1), padding=padding)
+    run = jax.jit(lambda data: _convolve(data, weight, padding=((1, 1), (1, 1))))
 
     def check(seed: int) -> bool:
         data = np.random.default_rng(seed).standard_normal((1, 28, 28, 32)).astype(np.float32)
@@ -160,11 +175,9 @@ def test_a_chain_computes_what_single_calls_do(seed: int) -> None:
         bias = jnp.asarray(rng.standard_normal(filters), jnp.float32)
         equal = [k for k, v in values.items() if v.shape[3] == filters]
         addend = equal[rng.integers(len(equal))] if equal and rng.integers(2) else None
-        result = native.conv2d(
-            x, native.pack(weight, groups), bias, None if addend is None else values[addend],
-            shape=shape, strides=(1, 1), padding=((kernel // 2,) * 2,) * 2, groups=groups,
-            lower=-1.0,
-        )  # fmt: skip
+        result = _convolve(
+            x, weight, bias, values.get(addend), padding=((kernel // 2,) * 2,) * 2, lower=-1.0
+        )
         packed += [native.pack(weight, groups).ravel(), bias]
         window = kernel, kernel, 1, 1, kernel // 2, kernel // 2, 1, 1
         steps.append(native.ChainStep(

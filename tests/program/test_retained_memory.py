@@ -9,7 +9,10 @@ import sys
 import jax
 import jax.numpy as jnp
 import pytest
+from numpy._core import multiarray
 
+import executorkit as mx
+from executorkit._support import malloc
 from executorkit.program import _retained_memory as retained
 
 SCRIPT = """
@@ -126,14 +129,11 @@ def test_calls_with_random_keys_settle() -> None:
     retained.settle((jax.random.key(0), jnp.ones(2)), retained._WAITED_FOR)
 
 
-@pytest.mark.parametrize(
-    ("setting", "expected"), [({}, False), ({"NUMPY_MADVISE_HUGEPAGE": "1"}, True)]
-)
-def test_numpy_asks_for_huge_pages_only_where_the_environment_says_so(
-    setting: dict[str, str], expected: bool
-) -> None:
-    env = {n: v for n, v in os.environ.items() if n != "NUMPY_MADVISE_HUGEPAGE"} | setting
-    script = "import executorkit; from numpy._core import multiarray as m; "
-    command = [sys.executable, "-c", script + "print(bool(m._set_madvise_hugepage(False)))"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(expected)
+def test_interpreted_calls_ask_for_no_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, settings = multiarray._set_madvise_hugepage, []
+    monkeypatch.setattr(malloc, "_ask_for_huge_pages", lambda x: settings.append(asked(x)))
+    with mx.program.options(interpret=True):
+        executor = mx.sym.exp(mx.sym.Variable("x")).simple_bind(mx.cpu(), x=(2, 3))
+        executor.forward()[0].wait_to_read()
+    default = asked(malloc._asks_for_huge_pages)
+    assert settings == [default, False]

@@ -1,9 +1,9 @@
-"""A convolution for inference on CPUs, written in C (``convolution.c``), where a compiler exists.
+"""Convolutions on CPUs by a kernel in C (``convolution.c``), where a compiler exists.
 
-Bias, addend and bounds (ReLU: 0; ReLU6: 0 and 6) are applied while sums are in registers. Data are
-float32 with channels last. The kernel sums products directly: a tile of 6 to 12 pixels times a
-panel of one to four vectors of filters stays in registers while the window and its channels pass
-by. Weights are packed in the kernel's order before.
+Data are float32 with channels last. The kernel sums products directly: a tile of 6 to 12 pixels
+times a panel of one to four vectors of filters stays in registers while the window and its channels
+pass by; bias, addend and bounds (ReLU: 0; ReLU6: 0 and 6) are applied there. Weights are in the
+kernel's order, by ``pack`` in prepared inference (``chains``), inside of each call in ``training``.
 
 The library is built at its first use, in about two seconds of ``cc``; the disk cache keeps it.
 """
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
@@ -35,9 +34,8 @@ from .chains import (
 )
 
 #: The names of the FFI's targets.
-TARGET = "executorkit_convolution"
 PACKING, GRADIENT = "executorkit_packing_convolution", "executorkit_weight_gradient"
-TARGETS = TARGET, CHAIN, PACKING, GRADIENT
+TARGETS = CHAIN, PACKING, GRADIENT
 #: The largest window, and the most channels.
 _TAPS, _CHANNELS = 256, 16384
 _SOURCE = Path(__file__).with_name("training.c")
@@ -83,7 +81,7 @@ def available() -> bool:
 
 
 def _load() -> bool:
-    library = answer(lambda: (TARGET, _compiler()), _built)
+    library = answer(lambda: (TARGETS, _compiler()), _built)
     if library is None:
         return False
     try:
@@ -124,7 +122,7 @@ def supports(
     dilation: Sequence[int],
     groups: int,
 ) -> bool:
-    """Tells whether the kernel takes a convolution; the parameters are as in ``conv2d``.
+    """Tells whether the kernel takes a convolution of float32.
 
     Args:
         data: The shape (samples, height, width, channels).
@@ -204,47 +202,3 @@ def unpack(packed: Array, shape: Shape, groups: int) -> Array:
         parts = [(0, whole), (end - rest, end)]
         weight = lax.concatenate([lax.slice_in_dim(weight, *p, axis=1) for p in parts], 1)
     return lax.reshape(weight, shape)
-
-
-def conv2d(
-    data: Array,
-    packed: Array,
-    bias: Array | None = None,
-    addend: Array | None = None,
-    *,
-    shape: Shape,
-    strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    dilation: Sequence[int] = (1, 1),
-    groups: int = 1,
-    lower: float | None = None,
-    upper: float | None = None,
-) -> Array:
-    """Returns the convolution (samples, rows, columns, filters), plus bias and addend, bounded.
-
-    Args:
-        data: (samples, height, width, channels), float32.
-        packed: The weight as ``pack`` returns it.
-        bias: (filters,).
-        addend: As the result; it is added before the bounds apply.
-        shape: The weight's shape (kernel height, kernel width, channels of a group, filters).
-        strides: Steps of the window.
-        padding: Numbers of zeros before and after the rows, and the columns.
-        dilation: Steps inside of the window.
-        groups: As in ``supports``.
-        lower: The least result.
-        upper: The greatest result.
-    """
-    axes = zip(data.shape[1:3], shape, strides, padding, dilation, strict=False)
-    sizes = [max(0, (n + sum(p) - d * (k - 1) - 1) // s + 1) for n, k, s, p, d in axes]
-    result = jax.ShapeDtypeStruct((data.shape[0], *sizes, shape[3]), jnp.float32)
-    settings = [
-        *shape[:2], *strides, padding[0][0], padding[1][0], *dilation,
-        groups > 1, bias is not None, addend is not None,
-    ]  # fmt: skip
-    bounds = -np.inf if lower is None else lower, np.inf if upper is None else upper
-    return jax.ffi.ffi_call(TARGET, result)(
-        *(a for a in (data, packed, bias, addend) if a is not None),
-        bounds=np.array(bounds, np.float32),
-        settings=np.array(settings, np.int64),
-    )

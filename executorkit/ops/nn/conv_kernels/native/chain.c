@@ -21,11 +21,7 @@ typedef struct {
 static void wait_for(Chain *chain, int64_t step) {
   for (; step >= 0; step--) {
     Job *job = &chain->jobs[step];
-    int64_t tasks = job->groups * job->chunks;
-    for (int spins = 0; atomic_load(&job->done) < tasks; spins++) {
-      if (spins < 1000) _mm_pause();
-      else sched_yield();
-    }
+    wait_until(&job->done, job->groups * job->chunks);
   }
 }
 
@@ -60,22 +56,14 @@ static float *find(const XLA_FFI_CallFrame *call, const int64_t *place) {
 /* Arguments: weights and biases one after the other, and arrays. Attributes, by name: bounds (lower
    and upper of each step); steps. The last result is for what only other steps read. */
 XLA_FFI_Error *executorkit_convolution_chain(XLA_FFI_CallFrame *call) {
-  if (call->extension_start && call->extension_start->type == XLA_FFI_Extension_Metadata) {
-    XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)call->extension_start)->metadata;
-    metadata->api_version.major_version = XLA_FFI_API_MAJOR;
-    metadata->api_version.minor_version = XLA_FFI_API_MINOR;
-    return NULL;
-  }
+  if (tells_version(call)) return NULL;
   const float *bounds = ((XLA_FFI_Array *)call->attrs.attrs[0])->data;
   const XLA_FFI_Array *steps = call->attrs.attrs[1];
   const float *weights = ((XLA_FFI_Buffer *)call->args.args[0])->data;
   int64_t count = steps->size * sizeof(int64_t) / sizeof(Step);
   Chain *chain = malloc(sizeof *chain + count * sizeof(Job));
   chain->steps = steps->data, chain->count = count, chain->users = 1;
-  int64_t threads = 1, most = 1;
-  XLA_FFI_ThreadPool_NumThreads_Args number = {
-      XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, NULL, call->ctx, &threads};
-  ignore(call->api, call->api->XLA_FFI_ThreadPool_NumThreads(&number));
+  int64_t threads = count_threads(call), most = 1;
   for (int64_t i = 0; i < count; i++) {
     const Step *t = &chain->steps[i];
     Job *job = &chain->jobs[i];
@@ -91,12 +79,7 @@ XLA_FFI_Error *executorkit_convolution_chain(XLA_FFI_CallFrame *call) {
     if (size) plan(job, wanted);
     if (wanted > most) most = wanted;
   }
-  for (int64_t i = 1; i < most; i++) {
-    XLA_FFI_ThreadPool_Schedule_Args schedule = {
-        XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, NULL, call->ctx, help_chain, chain};
-    atomic_fetch_add(&chain->users, 1);
-    if (ignore(call->api, call->api->XLA_FFI_ThreadPool_Schedule(&schedule))) leave_chain(chain);
-  }
+  ask_for_help(call, most - 1, help_chain, chain, &chain->users);
   work_chain(chain);
   wait_for(chain, count - 1);
   leave_chain(chain);

@@ -234,7 +234,7 @@ typedef struct {
   int64_t vectors, panels, widest; /* of all filters; vectors of the first panels */
   int64_t tiles;                   /* of pixels; rows if depthwise */
   int64_t groups, chunks, block;   /* tasks are groups of panels x chunks of tiles */
-  atomic_long next, done, users;
+  atomic_long next, done;
 } Job;
 
 INLINE int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -312,22 +312,7 @@ static void run_task(const Job *job, int64_t task) {
   }
 }
 
-static void work(Job *job) {
-  int64_t tasks = job->groups * job->chunks, task;
-  while ((task = atomic_fetch_add(&job->next, 1)) < tasks) {
-    run_task(job, task);
-    atomic_fetch_add(&job->done, 1);
-  }
-}
-
-static void leave(Job *job) {
-  if (atomic_fetch_sub(&job->users, 1) == 1) free(job);
-}
-
-static void help(void *job) {
-  work(job);
-  leave(job);
-}
+/* Calls of XLA ----------------------------------------------------------------------------------- */
 
 static int ignore(const XLA_FFI_Api *api, XLA_FFI_Error *error) {
   XLA_FFI_Error_Destroy_Args args = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, NULL, error};
@@ -335,58 +320,39 @@ static int ignore(const XLA_FFI_Api *api, XLA_FFI_Error *error) {
   return error != NULL;
 }
 
-/* Handler ----------------------------------------------------------------------------------------
-   Arguments: data (n, h, w, c), weights, bias and addend if there are such. Attributes, by name:
-   bounds (lower, upper); settings (kh, kw, strides, padding, dilation, depthwise, bias, addend). */
+/* Answers a call that only asks for the version. */
+static int tells_version(XLA_FFI_CallFrame *call) {
+  XLA_FFI_Extension_Base *extension = call->extension_start;
+  if (!extension || extension->type != XLA_FFI_Extension_Metadata) return 0;
+  XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)extension)->metadata;
+  metadata->api_version.major_version = XLA_FFI_API_MAJOR;
+  metadata->api_version.minor_version = XLA_FFI_API_MINOR;
+  return 1;
+}
 
-XLA_FFI_Error *executorkit_convolution(XLA_FFI_CallFrame *call) {
-  if (call->extension_start && call->extension_start->type == XLA_FFI_Extension_Metadata) {
-    XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)call->extension_start)->metadata;
-    metadata->api_version.major_version = XLA_FFI_API_MAJOR;
-    metadata->api_version.minor_version = XLA_FFI_API_MINOR;
-    return NULL;
+static int64_t count_threads(XLA_FFI_CallFrame *call) {
+  int64_t threads = 1;
+  XLA_FFI_ThreadPool_NumThreads_Args args = {
+      XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, NULL, call->ctx, &threads};
+  ignore(call->api, call->api->XLA_FFI_ThreadPool_NumThreads(&args));
+  return threads;
+}
+
+/* Has up to `count` other threads run `help(job)`, each of which is one of the job's users. */
+static void ask_for_help(XLA_FFI_CallFrame *call, int64_t count, void (*help)(void *), void *job,
+                         atomic_long *users) {
+  for (; count > 0; count--) {
+    XLA_FFI_ThreadPool_Schedule_Args args = {XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, NULL,
+                                             call->ctx, help, job};
+    atomic_fetch_add(users, 1);
+    if (ignore(call->api, call->api->XLA_FFI_ThreadPool_Schedule(&args)))
+      atomic_fetch_sub(users, 1);
   }
-  const float *bounds = ((XLA_FFI_Array *)call->attrs.attrs[0])->data;
-  const int64_t *settings = ((XLA_FFI_Array *)call->attrs.attrs[1])->data;
-  XLA_FFI_Buffer **args = (XLA_FFI_Buffer **)call->args.args, *out = call->rets.rets[0];
-  const int64_t *in = args[0]->dims;
-  Job *job = malloc(sizeof *job);
-  *job = (Job){
-      .s = {.n = in[0], .h = in[1], .w = in[2], .c = in[3],
-            .oh = out->dims[1], .ow = out->dims[2], .f = out->dims[3],
-            .kh = settings[0], .kw = settings[1], .stride_y = settings[2], .stride_x = settings[3],
-            .top = settings[4], .left = settings[5],
-            .dilation_y = settings[6], .dilation_x = settings[7], .gap = out->dims[3],
-            .lower = bounds[0], .upper = bounds[1],
-            .data = args[0]->data, .weights = args[1]->data,
-            .bias = settings[9] ? args[2]->data : NULL,
-            .addend = settings[10] ? args[2 + settings[9]]->data : NULL, .out = out->data},
-      .is_depthwise = settings[8],
-      .users = 1,
-  };
-  const Convolution *s = &job->s;
-  int64_t results = s->n * s->oh * s->ow * s->f, threads = 1;
-  int64_t work_size = results * s->kh * s->kw * (job->is_depthwise ? 8 : s->c);
-  if (work_size > SMALL) {
-    XLA_FFI_ThreadPool_NumThreads_Args count = {
-        XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, NULL, call->ctx, &threads};
-    ignore(call->api, call->api->XLA_FFI_ThreadPool_NumThreads(&count));
+}
+
+static void wait_until(atomic_long *done, int64_t count) {
+  for (int spins = 0; atomic_load(done) < count; spins++) {
+    if (spins < 1000) _mm_pause();
+    else sched_yield();
   }
-  if (results > 0) {
-    plan(job, MIN(threads, 1 + work_size / SMALL));
-    int64_t tasks = job->groups * job->chunks;
-    for (int64_t i = 1; i < MIN(threads, tasks); i++) {
-      XLA_FFI_ThreadPool_Schedule_Args schedule = {
-          XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, NULL, call->ctx, help, job};
-      atomic_fetch_add(&job->users, 1);
-      if (ignore(call->api, call->api->XLA_FFI_ThreadPool_Schedule(&schedule))) leave(job);
-    }
-    work(job);
-    for (int spins = 0; atomic_load(&job->done) < tasks; spins++) {
-      if (spins < 1000) _mm_pause();
-      else sched_yield();
-    }
-  }
-  leave(job);
-  return NULL;
 }

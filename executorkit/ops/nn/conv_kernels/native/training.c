@@ -141,7 +141,7 @@ typedef struct Call {
   int64_t strips, across, splits; /* of a weight gradient: blocks of pixels along rows, columns */
   float *sums;                    /* of the other splits */
   void (*run)(const struct Call *, int64_t);
-  atomic_long packed;
+  atomic_long packed, users;
 } Call;
 
 /* The first float of a panel of a row of `all`, its number of vectors, the last one's place. */
@@ -218,11 +218,6 @@ static void run_gradient(const Call *call, int64_t task) {
       }
 }
 
-static void pause_or_yield(int spins) {
-  if (spins < 1000) _mm_pause();
-  else sched_yield();
-}
-
 static void work_on(Call *call) {
   int64_t task;
   while ((task = atomic_fetch_add(&call->job.next, 1)) < call->tasks) {
@@ -230,7 +225,7 @@ static void work_on(Call *call) {
       pack_panel(call, task);
       atomic_fetch_add(&call->packed, 1);
     } else {
-      for (int spins = 0; atomic_load(&call->packed) < call->packs; spins++) pause_or_yield(spins);
+      wait_until(&call->packed, call->packs);
       call->run(call, task - call->packs);
     }
     atomic_fetch_add(&call->job.done, 1);
@@ -238,7 +233,7 @@ static void work_on(Call *call) {
 }
 
 static void leave_call(Call *call) {
-  if (atomic_fetch_sub(&call->job.users, 1) == 1) free(call);
+  if (atomic_fetch_sub(&call->users, 1) == 1) free(call);
 }
 
 static void help_with(void *call) {
@@ -248,34 +243,15 @@ static void help_with(void *call) {
 
 /* Handlers ------------------------------------------------------------------------------------- */
 
-static int tells_version(XLA_FFI_CallFrame *frame) {
-  XLA_FFI_Extension_Base *extension = frame->extension_start;
-  if (!extension || extension->type != XLA_FFI_Extension_Metadata) return 0;
-  XLA_FFI_Metadata *metadata = ((XLA_FFI_Metadata_Extension *)extension)->metadata;
-  metadata->api_version.major_version = XLA_FFI_API_MAJOR;
-  metadata->api_version.minor_version = XLA_FFI_API_MINOR;
-  return 1;
-}
-
 /* The threads that so many multiplications are worth. */
-static int64_t count_threads(XLA_FFI_CallFrame *frame, int64_t size) {
-  int64_t threads = 1;
-  if (size <= SMALL) return 1;
-  XLA_FFI_ThreadPool_NumThreads_Args count = {
-      XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, NULL, frame->ctx, &threads};
-  ignore(frame->api, frame->api->XLA_FFI_ThreadPool_NumThreads(&count));
-  return MIN(threads, 1 + size / SMALL);
+static int64_t worth_threads(XLA_FFI_CallFrame *frame, int64_t size) {
+  return size > SMALL ? MIN(count_threads(frame), 1 + size / SMALL) : 1;
 }
 
 static void finish(XLA_FFI_CallFrame *frame, Call *call, int64_t threads) {
-  for (int64_t i = 1; i < MIN(threads, call->tasks); i++) {
-    XLA_FFI_ThreadPool_Schedule_Args schedule = {
-        XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, NULL, frame->ctx, help_with, call};
-    atomic_fetch_add(&call->job.users, 1);
-    if (ignore(frame->api, frame->api->XLA_FFI_ThreadPool_Schedule(&schedule))) leave_call(call);
-  }
+  ask_for_help(frame, MIN(threads, call->tasks) - 1, help_with, call, &call->users);
   work_on(call);
-  for (int spins = 0; atomic_load(&call->job.done) < call->tasks; spins++) pause_or_yield(spins);
+  wait_until(&call->job.done, call->tasks);
 }
 
 /* Arguments: data (n, h, w, c), weights (f, c, kh, kw), or (c, f, kh, kw) turned. Results: (n, oh,
@@ -297,13 +273,13 @@ XLA_FFI_Error *executorkit_packing_convolution(XLA_FFI_CallFrame *frame) {
                     .top = settings[4], .left = settings[5],
                     .dilation_y = settings[6], .dilation_x = settings[7],
                     .lower = -INFINITY, .upper = INFINITY,
-                    .data = args[0]->data, .weights = rets[1]->data, .out = rets[0]->data},
-              .users = 1},
+                    .data = args[0]->data, .weights = rets[1]->data, .out = rets[0]->data}},
       .raw = {args[1]->data, rets[1]->data, settings[8]},
       .run = run_packed,
+      .users = 1,
   };
   const Convolution *s = &call->job.s;
-  int64_t threads = count_threads(frame, s->n * s->oh * s->ow * s->f * s->kh * s->kw * s->c);
+  int64_t threads = worth_threads(frame, s->n * s->oh * s->ow * s->f * s->kh * s->kw * s->c);
   plan(&call->job, threads);
   call->packs = call->job.panels;
   call->tasks = call->packs + call->job.groups * call->job.chunks;
@@ -328,15 +304,15 @@ XLA_FFI_Error *executorkit_weight_gradient(XLA_FFI_CallFrame *frame) {
                     .stride_y = settings[0], .stride_x = settings[1],
                     .top = settings[2], .left = settings[3],
                     .dilation_y = settings[4], .dilation_x = settings[5],
-                    .data = args[0]->data, .weights = args[1]->data, .out = out->data},
-              .users = 1},
+                    .data = args[0]->data, .weights = args[1]->data, .out = out->data}},
       .run = run_gradient,
       .splits = 1,
+      .users = 1,
   };
   Job *job = &call->job;
   Convolution *s = &job->s;
   int64_t taps = s->kh * s->kw, size = s->f * s->c * taps, pixels = s->n * s->oh * s->ow;
-  int64_t threads = count_threads(frame, size * pixels), wanted = threads > 1 ? 4 * threads : 1;
+  int64_t threads = worth_threads(frame, size * pixels), wanted = threads > 1 ? 4 * threads : 1;
   if (taps * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow && !s->top &&
       !s->left) {
     s->w = s->ow = pixels; /* one long row */
