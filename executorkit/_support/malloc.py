@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from numpy._core import multiarray
+try:
+    from numpy._core.multiarray import _set_madvise_hugepage as _ask_for_huge_pages  # pyright: ignore
+except ImportError:
+    _ask_for_huge_pages = bool
 
 #: Numbers of ``mallopt``'s parameters.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -3, -4, -8
@@ -29,8 +32,7 @@ def set_malloc(settings: Mapping[int, int]) -> bool:
     return all(results)
 
 
-#: Sets whether NumPy asks for huge pages, and returns whether it did.
-_ask_for_huge_pages: Callable[[bool], bool] = getattr(multiarray, "_set_madvise_hugepage", bool)
+#: True if NumPy asks for huge pages otherwise.
 _asks_for_huge_pages = _ask_for_huge_pages(False)
 _ask_for_huge_pages(_asks_for_huge_pages)
 

@@ -9,10 +9,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import pytest
-from numpy._core import multiarray
 
-import executorkit as mx
-from executorkit._support import malloc
 from executorkit.program import _retained_memory as retained
 
 SCRIPT = """
@@ -127,13 +124,3 @@ def test_freed_memory_is_given_back_where_the_heap_has_grown() -> None:
 
 def test_calls_with_random_keys_settle() -> None:
     retained.settle((jax.random.key(0), jnp.ones(2)), retained._WAITED_FOR)
-
-
-def test_interpreted_calls_ask_for_no_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, settings = multiarray._set_madvise_hugepage, []
-    monkeypatch.setattr(malloc, "_ask_for_huge_pages", lambda x: settings.append(asked(x)))
-    with mx.program.options(interpret=True):
-        executor = mx.sym.exp(mx.sym.Variable("x")).simple_bind(mx.cpu(), x=(2, 3))
-        executor.forward()[0].wait_to_read()
-    default = asked(malloc._asks_for_huge_pages)
-    assert settings == [default, False]

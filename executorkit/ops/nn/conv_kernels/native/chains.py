@@ -2,6 +2,7 @@
 share one buffer, and threads that came to help stay until its end."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 import jax
@@ -17,8 +18,17 @@ TARGET = "executorkit_convolution_chain"
 _LINE = 16
 
 
+class Kind(IntEnum):
+    """The computation of a step; a depth-wise convolution has a group for each channel."""
+
+    PRODUCTS = 0
+    DEPTHWISE = 1
+    MAXIMUM = 2
+
+
 class ChainStep(NamedTuple):
-    """A convolution; arrays are any hashable values, weights and bias the first float of each."""
+    """A convolution, or maxima of windows; arrays are any hashable values, weights and bias the
+    first float of each."""
 
     data: Hashable
     addend: Hashable | None
@@ -29,7 +39,7 @@ class ChainStep(NamedTuple):
     shapes: tuple[Shape, Shape]
     #: Kernel, strides, padding before, dilation.
     window: tuple[int, ...]
-    is_depthwise: bool
+    kind: Kind
 
 
 def planned(
@@ -69,7 +79,7 @@ def planned(
             places[whole] = len(buffers) + 1, first
         buffer, first = places[whole]
         rows.append((
-            int(step.is_depthwise), former, *places[step.data], *places[step.addend],
+            step.kind, former, *places[step.data], *places[step.addend],
             buffer, first + channel, gap, step.weights, -1 if step.bias is None else step.bias,
             *data, *shape[1:], *step.window,
         ))  # fmt: skip

@@ -11,10 +11,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax import Array, lax
-from jax.extend.core import jaxpr_as_fun
 from jax.interpreters import mlir
 
 from ....._support.annotations import Function
+from .....jax_internals import jaxpr_as_fun
 from ....schema.attrs import Shape
 from ....tracing import is_known, traced_for_packing_kernels
 from .. import native as kernel
