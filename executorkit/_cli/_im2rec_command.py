@@ -102,7 +102,15 @@ def _check(options: argparse.Namespace) -> None:
 def make_lists(options: argparse.Namespace) -> None:
     endings = tuple(ending.lower() for ending in options.exts)
     if options.recursive:
-        images, labels = _walk(options.root, endings)
+        images: list[ListedImage] = []
+        labels: dict[str, int] = {}
+        for folder, folders, names in os.walk(options.root, followlinks=True):
+            folders.sort()
+            for name in sorted(names):
+                if _is_image(folder, name, endings):
+                    label = labels.setdefault(os.path.relpath(folder, options.root), len(labels))
+                    path = os.path.relpath(os.path.join(folder, name), options.root)
+                    images.append(ListedImage(len(images), (float(label),), path))
         for folder, label in labels.items():
             print(folder, label)
     else:
@@ -121,19 +129,6 @@ def make_lists(options: argparse.Namespace) -> None:
 def _is_image(folder: str, name: str, endings: tuple[str, ...]) -> bool:
     whole = os.path.isfile(os.path.join(folder, name))
     return whole and os.path.splitext(name)[1].lower() in endings
-
-
-def _walk(root: str, endings: tuple[str, ...]) -> tuple[list[ListedImage], dict[str, int]]:
-    images: list[ListedImage] = []
-    labels: dict[str, int] = {}
-    for folder, folders, names in os.walk(root, followlinks=True):
-        folders.sort()
-        for name in sorted(names):
-            if _is_image(folder, name, endings):
-                label = labels.setdefault(os.path.relpath(folder, root), len(labels))
-                path = os.path.relpath(os.path.join(folder, name), root)
-                images.append(ListedImage(len(images), (float(label),), path))
-    return images, labels
 
 
 def _parts(

@@ -80,7 +80,12 @@ def run(options: argparse.Namespace) -> int:
     name, shape = _image_input(symbol, params, options.size)
     network = InferenceNetwork.of(symbol, params, {name: shape})
     shape = network.inputs[name]
-    _check_per_channel(shape[1], mean=options.mean, std=options.std)
+    for option, numbers in (("mean", options.mean), ("std", options.std)):
+        if len(numbers) not in (1, shape[1]):
+            problem = f"{len(numbers)} numbers for {shape[1]} channels"
+            raise ArgumentValueError(f"--{option}", problem)
+    if 0.0 in options.std:
+        raise ArgumentValueError("--std", "it holds 0, and pixels are divided by it")
     pixels = picture[..., :: 1 if options.order == "rgb" else -1]
     if shape[1] == 1:
         pixels = decode_image(read_whole(options.image), 0)
@@ -110,15 +115,6 @@ def _image_input(
         problem = f"its inputs are {listed}, expected one of shape (N, 3, H, W) or (N, 1, H, W)"
         raise ShapeError("a network for pictures", problem)
     return name, (1, shape[1] or 3, *sizes)
-
-
-def _check_per_channel(channels: int, **options: Sequence[float]) -> None:
-    for option, numbers in options.items():
-        if len(numbers) not in (1, channels):
-            problem = f"{len(numbers)} numbers for {channels} channels"
-            raise ArgumentValueError(f"--{option}", problem)
-    if 0.0 in options["std"]:
-        raise ArgumentValueError("--std", "it holds 0, and pixels are divided by it")
 
 
 def prepare(

@@ -101,7 +101,12 @@ def _write_and_rename(
     if not written:
         _write_and_rename(target, parts, durable, mode)
     elif durable:
-        _sync_folder(os.path.dirname(target))
+        with contextlib.suppress(OSError):
+            descriptor = os.open(os.path.dirname(target), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _fill(
@@ -121,15 +126,6 @@ def _lock(file: BinaryIO) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def _sync_folder(folder: str) -> None:
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Deletes the temporary files of killed processes that were writing ``path``, and after a day
     those from other machines. Raises nothing if the folder cannot be read or changed."""
@@ -145,7 +141,15 @@ def remove_leftovers_in(folder: str | os.PathLike[str]) -> None:
 def _remove_matching(folder: str, stem: str) -> None:
     with contextlib.suppress(OSError):
         for leftover in _leftovers(folder, stem):
-            _remove_unlocked(leftover)
+            with contextlib.suppress(OSError):  # BlockingIOError: its writer is alive
+                # Not for writing: the file may be renamed meanwhile, and look as if the program
+                # held it.
+                descriptor = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                    os.remove(leftover)
+                finally:
+                    os.close(descriptor)
 
 
 def _leftovers(folder: str, stem: str) -> Iterator[str]:
@@ -158,17 +162,6 @@ def _leftovers(folder: str, stem: str) -> Iterator[str]:
             age = time.time() - entry.stat(follow_symlinks=False).st_mtime
             if match[1] == _machine() or age > _FOREIGN_AGE:
                 yield entry.path
-
-
-def _remove_unlocked(path: str) -> None:
-    with contextlib.suppress(OSError):  # BlockingIOError: its writer is alive
-        # Not for writing: the file may be renamed meanwhile, and look as if the program held it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            os.remove(path)
-        finally:
-            os.close(descriptor)
 
 
 def _stem(target: str) -> str:

@@ -342,7 +342,10 @@ class FiniteAnalysis:
 
     def _inputs(self, step: GraphStep) -> Iterator[ArraySummary]:
         for name, i in zip(step.names, step.inputs, strict=True):
-            yield self._summary(_input_label(name, self.names[i]), i, self.ranges[i])
+            source = self.names[i]
+            is_named = source.endswith(f"_{name}") or source == name
+            label = name if is_named else f"{name}: {source}"
+            yield self._summary(label, i, self.ranges[i])
 
     def _backward(self) -> Iterator[Finding]:
         bad_values = {i for i, r in enumerate(self.ranges) if _is_nonfinite(r)}
@@ -381,10 +384,6 @@ class FiniteAnalysis:
             if i in summed and _is_nonfinite(gradient) and not self._has_nonfinite_part(i):
                 name = f"the sum of the gradients of {self.names[i]!r}"
                 yield self._at(step, "backward", self._summary(name, i, gradient))
-
-
-def _input_label(name: str, source: str) -> str:
-    return name if source.endswith(f"_{name}") or source == name else f"{name}: {source}"
 
 
 def _is_nonfinite(value_range: Any) -> bool:

@@ -180,7 +180,10 @@ def simple_bind(
     {'data': (2, 4), 'fc_weight': (3, 4), 'fc_bias': (3,)}
     """
     _check_context(ctx, group2ctx)
-    _check_storage(stype_dict)
+    sparse = {n: s for n, s in (stype_dict or {}).items() if s not in (None, "default")}
+    if sparse:
+        problem = ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'"
+        raise BindError("simple_bind: stype_dict", problem, because="sparse storage is not served")
     graph = graph_of(symbol.heads)
     others = {n: s for n, s in kwargs.items() if not isinstance(s, tuple | list | np.ndarray)}
     ignored = ", ".join(f"{n}={s!r}" for n, s in others.items())
@@ -318,10 +321,3 @@ def _parse_dtype(name: str, dtype: Any) -> str:
         return dtype_name(dtype)
     except DTypeError as error:
         raise DTypeError(f"simple_bind: type_dict[{name!r}]: {error}") from None
-
-
-def _check_storage(stype_dict: Mapping[str, str] | None) -> None:
-    sparse = {n: s for n, s in (stype_dict or {}).items() if s not in (None, "default")}
-    if sparse:
-        problem = ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'"
-        raise BindError("simple_bind: stype_dict", problem, because="sparse storage is not served")

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import ArgumentValueError
 from ..ndarray.comparison import Comparison
@@ -73,7 +72,10 @@ def export_checkpoint(
         raise ArgumentValueError("export", f"batch={batch}, expected 'free' or a number")
     stem = re.sub(r"\.(params|safetensors|npz)$", "", os.fspath(params))
     path = os.fspath(output) if output is not None else stem + ENDINGS[form]
-    _check_output(path, symbol, params)
+    for source in (symbol, params):
+        if source is not None and os.path.exists(path) and os.path.samefile(path, source):
+            problem = "it would be written over the file that is exported"
+            raise ArgumentValueError(path, problem, hint="another --output")
     arrays = files.read_parameters(params)
     if form not in NETWORK_FORMS:
         files.write_parameters(path, arrays, form)
@@ -103,10 +105,3 @@ def _export_onnx(path: str, network: InferenceNetwork, batch: BatchSize, opset: 
     return Comparison.of(
         "output", network.run(inputs), dict(zip(network.output_names, results, strict=True))
     )
-
-
-def _check_output(path: str, *sources: Any) -> None:
-    for source in sources:
-        if source is not None and os.path.exists(path) and os.path.samefile(path, source):
-            problem = "it would be written over the file that is exported"
-            raise ArgumentValueError(path, problem, hint="another --output")

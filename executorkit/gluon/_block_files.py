@@ -13,7 +13,6 @@ from .._support.annotations import Attrs
 from ..calls.rollback import complete
 from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
-from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
 from ._types import Contexts, FilePath
 
@@ -51,7 +50,13 @@ def _load_arrays(
         )  # fmt: skip
         return
     if not allow_missing:
-        _check_complete(parameters, arrays, filename)
+        known = {id(parameters[name]) for name in arrays if name in parameters}
+        for name, parameter in parameters.items():
+            if id(parameter) not in known:
+                problem = f"Parameter {name!r} is missing in file {str(filename)!r}"
+                because = f"it has {_few(arrays)}"
+                hint = "allow_missing=True to ignore missing parameters"
+                raise MissingParameterError("load_parameters", problem, because=because, hint=hint)
     extra = [name for name in arrays if name not in parameters]
     if extra and not ignore_extra:
         problem = f"Parameter {extra[0]!r} loaded from file {str(filename)!r} is not in the block"
@@ -64,16 +69,6 @@ def _load_arrays(
         if name in parameters
     ]
     complete(lambda: [plan() for plan in plans])
-
-
-def _check_complete(parameters: Mapping[str, Parameter], arrays: Any, filename: FilePath) -> None:
-    known = {id(parameters[name]) for name in arrays if name in parameters}
-    for name, parameter in parameters.items():
-        if id(parameter) not in known:
-            problem = f"Parameter {name!r} is missing in file {str(filename)!r}"
-            because = f"it has {_few(arrays)}"
-            hint = "allow_missing=True to ignore missing parameters"
-            raise MissingParameterError("load_parameters", problem, because=because, hint=hint)
 
 
 def _few(names: Any) -> str:

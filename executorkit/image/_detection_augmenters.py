@@ -172,11 +172,18 @@ class DetRandomCropAug(_RandomFrame):
     def _place(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, height - new_height))
-        box = (random.randint(0, max(0, width - new_width)), y, new_width, new_height)
+        x = random.randint(0, max(0, width - new_width))
+        box = x, y, new_width, new_height
         if not self._covers_objects(label, box, height, width):
             return None
-        new_label = self._labels_in(label, box, height, width)
-        return None if new_label is None else (*box, new_label)
+        columns, rows = new_width / width, new_height / height
+        out = label.copy()
+        out[:, 1:5] = seen_in(label[:, 1:5], x / width, y / height, columns, rows)
+        with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
+            coverage = areas(out[:, 1:5]) * columns * rows / areas(label[:, 1:5])
+        remains = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
+        remains &= coverage > self.min_eject_coverage
+        return (*box, out[remains]) if remains.any() else None
 
     def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
         least, most = limits
@@ -214,19 +221,6 @@ class DetRandomCropAug(_RandomFrame):
         coverage = shared / object_areas[objects]
         coverage = coverage[coverage > 0]
         return bool(coverage.size) and float(coverage.min()) > self.min_object_covered
-
-    def _labels_in(
-        self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
-    ) -> np.ndarray | None:
-        x, y, new_width, new_height = box
-        columns, rows = new_width / width, new_height / height
-        out = label.copy()
-        out[:, 1:5] = seen_in(label[:, 1:5], x / width, y / height, columns, rows)
-        with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
-            coverage = areas(out[:, 1:5]) * columns * rows / areas(label[:, 1:5])
-        remains = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
-        remains &= coverage > self.min_eject_coverage
-        return out[remains] if remains.any() else None
 
 
 class DetRandomPadAug(_RandomFrame):

@@ -1,7 +1,7 @@
 """MXDataIter, the base class of iterators over files, and RowIter, for files of rows of numbers."""
 
 import operator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -93,26 +93,14 @@ def positive_integer(where: str, name: str, value: Any) -> int:
     return number
 
 
-class RowTable(Protocol):
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> Any: ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray: ...
-
-
 class RowIter(MXDataIter):
     """Batches of rows, in order; ``round_batch`` as of :class:`CSVIter`."""
 
     def __init__(
         self,
         batch_size: object,
-        data: RowTable,
-        label: RowTable,
+        data: Any,
+        label: Any,
         round_batch: bool,
         data_name: str,
         label_name: str,

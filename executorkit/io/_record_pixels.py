@@ -59,7 +59,11 @@ class Normalization:
             for target, plane in zip(values, planes, strict=True):
                 target[:] = plane
         elif values.dtype == np.int8:
-            self._write_signed(planes, values)
+            for channel, (target, plane) in enumerate(zip(values, planes, strict=True)):
+                difference = plane.astype(np.float32)
+                if self.mean is not None:
+                    difference -= np.floor(self.mean[channel] + np.float32(0.5))
+                target[:] = np.clip(difference, -128, 127)
         else:
             with np.errstate(invalid="ignore"):  # a std of 0
                 self._write_floats(planes, values, random)
@@ -81,13 +85,6 @@ class Normalization:
                 target += shift
             if self.factor is not None:
                 np.multiply(target, self.factor[channel], out=target)
-
-    def _write_signed(self, planes: list[np.ndarray], values: np.ndarray) -> None:
-        for channel, (target, plane) in enumerate(zip(values, planes, strict=True)):
-            difference = plane.astype(np.float32)
-            if self.mean is not None:
-                difference -= np.floor(self.mean[channel] + np.float32(0.5))
-            target[:] = np.clip(difference, -128, 127)
 
 
 def _by_channel(options: object, name: str, channels: int) -> np.ndarray:

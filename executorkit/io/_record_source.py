@@ -92,7 +92,13 @@ class Order:
 def epochs(files: RecordFiles, order: Order) -> Iterator[Iterator[int]]:
     generator = np.random.RandomState((_RECORD_SEED + order.seed) % 2**32)
     if order.index:
-        offsets = _indexed(files, order)
+        offsets = sorted(offset for _, offset in records.read_index(order.index))
+        if not offsets or offsets[-1] >= files.size:
+            problem = "it has no entries" if not offsets else f"offset {offsets[-1]} of a record"
+            because = f"the records end at offset {files.size}" if offsets else None
+            raise FileFormatError(order.index, problem, because=because)
+        count = -(-len(offsets) // order.parts)
+        offsets = offsets[count * order.part : count * (order.part + 1)]
         while True:
             yield iter(_shuffled(offsets, generator) if order.shuffle else offsets)
     parts = 1
@@ -124,16 +130,6 @@ def _shuffled(offsets: list[int], generator: np.random.RandomState) -> list[int]
     copy = list(offsets)
     shuffle_in_place(copy, generator)
     return copy
-
-
-def _indexed(files: RecordFiles, order: Order) -> list[int]:
-    offsets = sorted(offset for _, offset in records.read_index(order.index))
-    if not offsets or offsets[-1] >= files.size:
-        problem = "it has no entries" if not offsets else f"offset {offsets[-1]} of a record"
-        because = f"the records end at offset {files.size}" if offsets else None
-        raise FileFormatError(order.index, problem, because=because)
-    count = -(-len(offsets) // order.parts)
-    return offsets[count * order.part : count * (order.part + 1)]
 
 
 def _chunks(files: RecordFiles, begin: int, end: int) -> Iterator[list[int]]:

@@ -111,7 +111,10 @@ class KeyValueTable:
         self._check(values, where)
         sums = self._sums({k: arrays for k, arrays in values.items() if len(arrays)})
         if self._spans_processes:
-            sums = self._over_processes(sums)
+            contexts = [self._entries[k].array.context for k in sums]
+            pairs = zip(sums.values(), contexts, strict=True)
+            arrays = [NDArray.from_jax(value, context, shared=False) for value, context in pairs]
+            sums = dict(zip(sums, [x.value for x in sum_arrays_over_job(arrays)], strict=True))
         keys = sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number)
         stored = [self._entries[key].array for key in keys]
         pairs = zip(keys, stored, strict=True)
@@ -197,12 +200,6 @@ class KeyValueTable:
         threshold = jnp.float32(self.threshold)
         sent, entry.residuals[number] = _quantize_two_bit(value, residual, threshold)
         return sent
-
-    def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:
-        contexts = [self._entries[k].array.context for k in sums]
-        pairs = zip(sums.values(), contexts, strict=True)
-        arrays = [NDArray.from_jax(value, context, shared=False) for value, context in pairs]
-        return dict(zip(sums, [x.value for x in sum_arrays_over_job(arrays)], strict=True))
 
     def _check(self, arrays_by_key: ArraysByKey, where: str) -> None:
         for key, arrays in arrays_by_key.items():

@@ -126,7 +126,13 @@ class BucketingModule(BaseModule, DataParallel):
         """Returns an unbound module with a checkpoint's buckets and parameters. AssertionError
         without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``."""
         _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
-        keys = _read_bucket_keys(f"{prefix}.buckets")
+        path = f"{prefix}.buckets"
+        arrays = nd.load(path)
+        keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
+        if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):
+            problem = "it holds no keys of buckets, expected one array of integers"
+            raise FileFormatError(path, problem)
+        keys = [tuple(k) if isinstance(k, list) else k for k in keys.tolist()]
         symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
         params = load_params(prefix, epoch)
         return cls.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
@@ -298,14 +304,6 @@ class BucketingModule(BaseModule, DataParallel):
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
-
-
-def _read_bucket_keys(path: str) -> list[Any]:
-    arrays = nd.load(path)
-    keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
-    if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):
-        raise FileFormatError(path, "it holds no keys of buckets, expected one array of integers")
-    return [tuple(k) if isinstance(k, list) else k for k in keys.tolist()]
 
 
 def _require_arguments(method: str, **values: Any) -> None:

@@ -164,7 +164,16 @@ class SequentialModule(BaseModule):
         for number, module in enumerate(self._modules):
             if number:
                 outputs = self._modules[number - 1].get_outputs()
-                batch = _next_batch(data_batch, outputs, module.data_names, number)
+                shapes = [("", output.shape) for output in outputs]
+                batch = DataBatch(
+                    outputs,
+                    getattr(data_batch, "label", None),
+                    pad=getattr(data_batch, "pad", None),
+                    index=getattr(data_batch, "index", None),
+                    bucket_key=getattr(data_batch, "bucket_key", None),
+                    provide_data=_renamed(shapes, module.data_names, number),
+                    provide_label=getattr(data_batch, "provide_label", None),
+                )
             module.forward(batch, is_train=is_train)
 
     def backward(self, out_grads: Any = None) -> None:
@@ -210,19 +219,6 @@ class SequentialModule(BaseModule):
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS):
                 module.update_metric(eval_metric, labels, pre_sliced)
-
-
-def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number: int) -> DataBatch:
-    """Returns a module's outputs as a batch for the next, with the first batch's other fields."""
-    return DataBatch(
-        outputs,
-        getattr(first, "label", None),
-        pad=getattr(first, "pad", None),
-        index=getattr(first, "index", None),
-        bucket_key=getattr(first, "bucket_key", None),
-        provide_data=_renamed([("", output.shape) for output in outputs], names, number),
-        provide_label=getattr(first, "provide_label", None),
-    )
 
 
 def _renamed(shapes: Sequence[Any], names: Sequence[str], number: int) -> list[DataDesc]:

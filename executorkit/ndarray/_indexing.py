@@ -103,14 +103,6 @@ def _numpy_entries(keys: tuple[Any, ...]) -> list[Any]:
     return entries
 
 
-def _unmasked(entries: list[Any], shape: Shape) -> list[Any]:
-    for e, axis, length in _axes(entries, shape):
-        if isinstance(e, _Mask) and e.axis_length != length:
-            problem = f"a mask of length {e.axis_length} for axis {axis} of length {length}"
-            raise ValueRangeError("NDArray", problem)
-    return [e.places if isinstance(e, _Mask) else e for e in entries]
-
-
 def _entry(k: Any) -> Any:
     if k is None or k is Ellipsis:
         return k
@@ -147,7 +139,11 @@ def _expand(entries: list[Any], shape: Shape) -> list[Any]:
         raise ValueRangeError("NDArray", f"{axes} indices for an array of shape {shape}")
     at = dots[0] if dots else len(entries)
     whole = entries[:at] + [slice(None)] * (len(shape) - axes) + entries[at + 1 :]
-    return _unmasked(whole, shape)
+    for e, axis, length in _axes(whole, shape):
+        if isinstance(e, _Mask) and e.axis_length != length:
+            problem = f"a mask of length {e.axis_length} for axis {axis} of length {length}"
+            raise ValueRangeError("NDArray", problem)
+    return [e.places if isinstance(e, _Mask) else e for e in whole]
 
 
 def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:

@@ -37,13 +37,10 @@ def array_view(array: NDArray) -> display.View:
         return display.View(title)
     host = array.host
     table = display.Table(STATISTICS_COLUMNS, [statistics_cells(statistics(host))], RIGHT_ALIGNED)
-    corner = host[_corner(array.shape)]
-    return display.View(title, [table, display.Lines(_preview(corner, array.shape))])
-
-
-def _corner(sizes: Sequence[int]) -> tuple[slice, ...]:
+    sizes = array.shape
     lengths = [1] * max(0, len(sizes) - 2) + list(_PREVIEW[-len(sizes) :] if sizes else ())
-    return tuple(slice(0, n) for n in lengths)
+    corner = host[tuple(slice(0, n) for n in lengths)]
+    return display.View(title, [table, display.Lines(_preview(corner, sizes))])
 
 
 def _preview(corner: np.ndarray, sizes: Sequence[int]) -> list[str]:

@@ -14,7 +14,7 @@ from ._draft import GraphDraft, OnnxNode, Value
 from ._free_dimensions import FreeShapes, OpenShapes, Origins, open_shapes
 from ._library import refuse_nodes, require_onnx
 from ._model_proto import check, make_model
-from ._node_writer import TRANSLATIONS, NodeWriter, inputs_read, name_of
+from ._node_writer import READ_INPUTS, TRANSLATIONS, NodeWriter, name_of
 
 #: The version of ONNX's operators that is written unless another one is asked for.
 OPSET = 17
@@ -209,7 +209,7 @@ def _live_steps(graph: Graph) -> list[GraphStep]:
 
 
 def _read(step: GraphStep) -> list[int]:
-    kept = inputs_read(step.op.name, step.names)
+    kept = READ_INPUTS.get(step.op.name, step.names)
     return [number for name, number in zip(step.names, step.inputs, strict=True) if name in kept]
 
 

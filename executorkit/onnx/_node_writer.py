@@ -291,7 +291,7 @@ def _numpy_array(value: object, dtype: str) -> np.ndarray:
 Translation = Callable[[NodeWriter], Operand | Sequence[Operand]]
 
 _TRANSLATIONS: dict[str, Translation] = {}
-_READ_INPUTS: dict[str, tuple[str, ...]] = {}
+READ_INPUTS: dict[str, tuple[str, ...]] = {}
 #: Translations of all operators, by the operator's first name.
 TRANSLATIONS: Mapping[str, Translation] = MappingProxyType(_TRANSLATIONS)
 
@@ -307,7 +307,7 @@ def translates(
                 raise ValueError(f"operator {operator!r} has a translation already")
             _TRANSLATIONS[operator] = translation
             if reads is not None:
-                _READ_INPUTS[operator] = tuple(reads)
+                READ_INPUTS[operator] = tuple(reads)
         return translation
 
     return add
@@ -317,7 +317,3 @@ def same_layer(w: NodeWriter) -> str:
     op_type, layer = next(row for row in LAYERS.items() if row[1].operator == w.operator)
     attrs = {theirs: w[ours] for ours, (theirs, _) in layer.attrs.items()}
     return w.op(op_type, *w.inputs, **attrs)
-
-
-def inputs_read(operator: str, names: Sequence[str]) -> Sequence[str]:
-    return _READ_INPUTS.get(operator, names)

@@ -66,7 +66,13 @@ def prepare_restoration(
     if not any(all(isinstance(index, kind) for index in states) for kind in (int, str)):
         raise FileFormatError(where, "the indices of the states are neither numbers nor names")
     new_indices = _new_indices(states, indices, len(devices))
-    new_states = _states_by_new_index(states, new_indices, len(devices))
+    if len(devices) > 1 or any(len(targets) == 0 for targets in new_indices.values()):
+        new_states: dict[Hashable, Any] = {}
+    else:
+        new_states = {i: state for i, state in states.items() if i not in new_indices}
+    for file_index, targets in new_indices.items():
+        for n, index in enumerate(targets if file_index in states else ()):
+            new_states[index] = _copy(states[file_index]) if n else states[file_index]
     counts = None if facts is None else _counts_by_new_index(facts, new_indices, devices)
 
     def restore() -> None:
@@ -83,19 +89,6 @@ def prepare_restoration(
             updater.optimizer.shared_state = facts["memory"]
 
     return restore
-
-
-def _states_by_new_index(
-    states: dict[Hashable, Any], new_indices: Mapping[Any, list[Any]], count: int
-) -> dict[Hashable, Any]:
-    if count > 1 or any(len(targets) == 0 for targets in new_indices.values()):
-        result: dict[Hashable, Any] = {}
-    else:
-        result = {i: state for i, state in states.items() if i not in new_indices}
-    for file_index, targets in new_indices.items():
-        for n, index in enumerate(targets if file_index in states else ()):
-            result[index] = _copy(states[file_index]) if n else states[file_index]
-    return result
 
 
 def _counts_by_new_index(

@@ -84,7 +84,9 @@ def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
     strict = {key: text for key, text in strict.items() if key in attrs}
     try:
         params = op.parse(strict)
-        excess = _excessive_count(params, len(raw.inputs))
+        counts = {key: params.get(key) for key in _COUNTS}
+        most = len(raw.inputs) + MAX_COUNT
+        excess = next((k for k, n in counts.items() if isinstance(n, int) and n > most), None)
         if excess is not None:
             reason = f"more than {MAX_COUNT} inputs or outputs"
             problem = CoverageProblem(op.name, raw.name, excess, str(params[excess]), reason)
@@ -96,14 +98,6 @@ def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
     except AttributeValueError:
         return ResolvedNode(op, attrs, None, input_attrs, tuple(_problems(op, raw.name, strict)))
     return ResolvedNode(op, attrs, params, input_attrs, ())
-
-
-def _excessive_count(params: Params, inputs: int) -> str | None:
-    for key in _COUNTS:
-        count = params.get(key)
-        if isinstance(count, int) and count > inputs + MAX_COUNT:
-            return key
-    return None
 
 
 def _owner(key: str) -> tuple[str, str]:

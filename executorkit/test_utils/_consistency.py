@@ -51,7 +51,11 @@ def check_consistency(
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
     if len(symbols) != len(ctx_list) or len(ctx_list) < 1:
         raise ValueError(f"{len(symbols)} symbols for {len(ctx_list)} contexts")
-    _check_same_names(symbols)
+    for other in symbols[1:]:
+        for method in ("list_arguments", "list_auxiliary_states", "list_outputs"):
+            first, second = getattr(symbols[0], method)(), getattr(other, method)()
+            if first != second:
+                raise AssertionError(f"the symbols differ in {method}(): {first} and {second}")
     train = grad_req != "null"
     pairs = zip(symbols, ctx_list, strict=True)
     executors = [s.simple_bind(grad_req=grad_req, **dict(entry)) for s, entry in pairs]
@@ -77,14 +81,6 @@ def check_consistency(
     if problems:
         warnings.warn("\n".join(problems), stacklevel=2)
     return truth
-
-
-def _check_same_names(symbols: Sequence[Symbol]) -> None:
-    for other in symbols[1:]:
-        for method in ("list_arguments", "list_auxiliary_states", "list_outputs"):
-            first, second = getattr(symbols[0], method)(), getattr(other, method)()
-            if first != second:
-                raise AssertionError(f"the symbols differ in {method}(): {first} and {second}")
 
 
 def _assign(arrays: Mapping[str, NDArray], values: Mapping[str, np.ndarray]) -> None:

@@ -63,7 +63,9 @@ def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None
         inputs = tuple((copies[child], index) for child, index in node.inputs)
         attrs, op = dict(node.attrs), node.op
         if op is not None and op.name in CALIBRATED_ENTRY:
-            limits = th_dict.get(_calibrated_name(node))
+            position = CALIBRATED_ENTRY[op.name]
+            source, number = (node, 0) if position is None else node.inputs[position]
+            limits = th_dict.get(source.output_names[number].removeprefix("quantized_"))
             if limits is not None:
                 ends = zip(("min_calib_range", "max_calib_range"), limits, strict=True)
                 attrs.update({key: f"{np.asarray(end).item():.6f}" for key, end in ends})
@@ -127,12 +129,6 @@ def copied_node(
         return Node(None, name, attrs)
     params = op.parse({k: v for k, v in attrs.items() if not is_annotation(k)})
     return Node(op, name, attrs, params, inputs, subgraphs)
-
-
-def _calibrated_name(node: Node) -> str:
-    position = CALIBRATED_ENTRY[_operator(node) or ""]
-    source, index = (node, 0) if position is None else node.inputs[position]
-    return source.output_names[index].removeprefix("quantized_")
 
 
 @dataclass(slots=True)

@@ -537,7 +537,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             )
 
     def _resume_from_checkpoint(self, estimator: Trained) -> None:
-        latest = self._latest_checkpoint()
+        pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
+        paths = Path(self.model_dir).iterdir()
+        matches = [(pattern.fullmatch(path.name), path) for path in paths]
+        checkpoints = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
+        latest = max(checkpoints, default=None)
         if latest is None:
             text = "CheckpointHandler: no checkpoint in %s, training begins from scratch"
             estimator.logger.info(text, self.model_dir)
@@ -567,13 +571,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self._first_batch = batch if by_epochs else done
         text = "CheckpointHandler: training goes on from %s, %d %s remain"
         estimator.logger.warning(text, path.name, total - done, unit)
-
-    def _latest_checkpoint(self) -> tuple[int, int, Path] | None:
-        pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
-        paths = Path(self.model_dir).iterdir()
-        matches = [(pattern.fullmatch(path.name), path) for path in paths]
-        checkpoints = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
-        return max(checkpoints, default=None)
 
 
 def _check_monitor(where: str, monitor: Any) -> None:
