@@ -58,17 +58,17 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1358, "_files": 460, "_support": 983, "arrays": 1014, "autograd": 3688, "callback":
-    172, "calls": 1283, "contrib": 2385, "data": 51, "debugging": 632, "display": 1912,
-    "executor": 3130, "executorkit": 3934, "export": 722, "gluon": 12341, "image": 2104,
-    "initializer": 668, "inspection": 663, "io": 2947, "jaxpr_interpreter": 3302, "jaxprs": 677,
-    "kvstore": 787, "lowering": 4864, "metric": 1325, "model": 1059, "module": 3104, "ndarray":
-    3031, "notebook": 299, "numpy": 2062, "numpy_extension": 127, "onnx": 4461, "ops": 19056,
-    "optimizer": 3344, "parallel": 3933, "processes": 979, "profiler": 878, "program": 6749,
-    "rnn": 1250, "symbol": 2918, "test_utils": 1490, "training": 943, "visualization": 450,
+    "_cli": 1349, "_files": 449, "_support": 983, "arrays": 1014, "autograd": 3688, "callback":
+    172, "calls": 1283, "contrib": 2381, "data": 51, "debugging": 631, "display": 1912,
+    "executor": 3126, "executorkit": 3934, "export": 717, "gluon": 12325, "image": 2098,
+    "initializer": 668, "inspection": 663, "io": 2928, "jaxpr_interpreter": 3302, "jaxprs": 677,
+    "kvstore": 784, "lowering": 4864, "metric": 1325, "model": 1059, "module": 3098, "ndarray":
+    3024, "notebook": 299, "numpy": 2062, "numpy_extension": 127, "onnx": 4457, "ops": 19052,
+    "optimizer": 3333, "parallel": 3933, "processes": 979, "profiler": 878, "program": 6749,
+    "rnn": 1250, "symbol": 2912, "test_utils": 1486, "training": 943, "visualization": 450,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 107_535
+TOTAL_LINES = 107_415
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -87,7 +87,9 @@ def _write_and_rename(
     temporary = _stem(target) + f".{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
-            _lock(file)
+            # A file system without locks has no leftovers deleted either.
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file.fileno()).st_nlink:
                 _fill(file, target, parts, durable)
                 os.replace(temporary, target)
@@ -118,12 +120,6 @@ def _fill(
     file.flush()
     if durable:
         os.fsync(file.fileno())
-
-
-def _lock(file: BinaryIO) -> None:
-    # A file system without locks has no leftovers deleted either.
-    with contextlib.suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:

@@ -3,7 +3,7 @@
 import copy
 import os
 from collections import OrderedDict
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
 
 import numpy as np
@@ -280,12 +280,7 @@ class ParameterDict:
             for name, value in arrays.items()
             if name in self._params
         ]
-        complete(lambda: _run(plans))
-
-
-def _run(plans: Sequence[Callable[[], None]]) -> None:
-    for plan in plans:
-        plan()
+        complete(lambda: [plan() for plan in plans])
 
 
 def _new_attributes(parameter: Parameter, attributes: Mapping[str, Any]) -> Attrs:

@@ -205,18 +205,14 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         program = _updates.get_or_make(key, lambda: _jitted(call.update, treedef))
 
         def store() -> None:
-            _store(leaves, results[0], device)
+            for x, value in zip(leaves, results[0], strict=True):
+                x.assign(_on_device(value, device, x.context.device))
             call.attached = True
 
         with Rollback(lambda: bool(results), finish=store) as rollback:
             rollback.add(lambda: _restore(leaves[n_held:], donated))
             program.call_into(results, donated, operands)
             store()
-
-
-def _store(arrays: Sequence[NDArray], values: Sequence[Array], device: Device) -> None:
-    for x, value in zip(arrays, values, strict=True):
-        x.assign(_on_device(value, device, x.context.device))
 
 
 def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:

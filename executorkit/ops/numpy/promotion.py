@@ -37,16 +37,12 @@ def quotient_type(first: str, second: str) -> str:
     return dtype if dtype in _SIZES else "float32"
 
 
-def _inputs(t: TypeFacts) -> list[str]:
-    return [name for name in t if not name.startswith("out")]
-
-
 def typed(result: Callable[..., str]) -> InferType:
     """Returns the rule that all outputs have the type ``result(*types of the inputs)``. An unknown
     type of an input is taken from the first input with a known one."""
 
     def rule(t: TypeFacts, p: Params) -> None:
-        names = _inputs(t)
+        names = [name for name in t if not name.startswith("out")]
         known = next((t[n] for n in names if t[n] is not None), None)
         if known is None:
             return

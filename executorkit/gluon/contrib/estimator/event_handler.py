@@ -469,7 +469,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     # -- writing -----------------------------------------------------------------------------------
 
     def _save_symbol(self, estimator: Trained) -> None:
-        path = self._path("symbol.json")
+        path = Path(self.model_dir, f"{self.model_prefix}-symbol.json")
         output = traced_output(estimator.net)
         if output is None:
             estimator.logger.info(
@@ -517,9 +517,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             estimator.logger.info(
                 f"[Epoch %d] CheckpointHandler: {text}", self.current_epoch, *values
             )
-
-    def _path(self, end: str) -> Path:
-        return Path(self.model_dir, f"{self.model_prefix}-{end}")
 
     # -- resuming ----------------------------------------------------------------------------------
 
