@@ -51,9 +51,7 @@ from .native.training import (
     native_forward,
     native_input_grad,
     native_weight_grad,
-    pointwise_forward,
-    pointwise_input_grad,
-    pointwise_weight_grad,
+    of_matrices,
     with_native,
 )
 from .symbolic_convolutions import (
@@ -310,20 +308,19 @@ def _pointwise_bwd(residuals: object, g: Array) -> tuple[Array, Array]:
     (data, weight), g = delay_residuals(residuals, g)
     positions, channels = data.shape
 
-    def weight_grad(g: Array, data: Array) -> Array:
+    def weight_grad(data: Array, g: Array) -> Array:
         if channels < weight.shape[0] and at_least(positions, channels + 1, otherwise=True):
             forms = {"cpu": _pointwise_weight_grad_transposed, "default": _pointwise_weight_grad}
             return for_platform(g, data, **forms)
         return _pointwise_weight_grad(g, data)
 
+    def input_grad(g: Array, weight: Array) -> Array:
+        return wide_product(g, weight, (1, 0)).astype(g.dtype)
+
     return (
-        with_native(pointwise_input_grad(g, weight), _pointwise_input_grad, g, weight),
-        with_native(pointwise_weight_grad(g, data), weight_grad, g, data),
+        with_native(of_matrices(native_input_grad, g, weight, data.shape), input_grad, g, weight),
+        with_native(of_matrices(native_weight_grad, data, g, weight.shape), weight_grad, data, g),
     )
-
-
-def _pointwise_input_grad(g: Array, weight: Array) -> Array:
-    return wide_product(g, weight, (1, 0)).astype(g.dtype)
 
 
 def pointwise_matmul(data: Array, weight: Array) -> Array:
@@ -334,7 +331,7 @@ def _pointwise(data: Array, weight: Array) -> Array:
     def plain(data: Array, weight: Array) -> Array:
         return wide_product(data, weight, (1, 1)).astype(data.dtype)
 
-    return with_native(pointwise_forward(data, weight), plain, data, weight)
+    return with_native(of_matrices(native_forward, data, weight), plain, data, weight)
 
 
 _pointwise_matmul = with_vjp(

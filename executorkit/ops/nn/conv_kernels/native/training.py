@@ -61,11 +61,9 @@ def _takes(a: Any, b: Any, *shapes: Shape) -> bool:
 
 def native_forward(data: Array, weight: Array, dims: ConvDims) -> Function | None:
     """Returns ``f(data, weight)``, or None; the arrays are as in ``convolve``."""
-    if not _takes(data, weight, data.shape, weight.shape) or not _fits(
-        data.shape, weight.shape, dims
-    ):
-        return None
-    return partial(_convolve, dims=dims)
+    shapes = data.shape, weight.shape
+    is_native = _takes(data, weight, *shapes) and _fits(*shapes, dims)
+    return partial(_convolve, dims=dims) if is_native else None
 
 
 def native_input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Function | None:
@@ -89,30 +87,12 @@ def native_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> F
     return partial(_weight_grad, shape=shape, dims=dims)
 
 
-def pointwise_forward(data: Array, weight: Array) -> Function | None:
-    """Returns ``f(data, weight)`` of matrices (positions, channels) and (filters, channels)."""
-    return _of_matrices(native_forward, data, weight)
-
-
-def pointwise_input_grad(g: Array, weight: Array) -> Function | None:
-    shape = _picture((g.shape[0], weight.shape[1]))
-    return _of_matrices(partial(native_input_grad, shape=shape), g, weight)
-
-
-def pointwise_weight_grad(g: Array, data: Array) -> Function | None:
-    shape = _picture((g.shape[1], data.shape[1]))
-    native = _of_matrices(partial(native_weight_grad, shape=shape), data, g)
-    return native and (lambda g, data: native(data, g))
-
-
-def _picture(shape: Shape) -> Shape:
-    return shape[0], 1, 1, shape[1]
-
-
-def _of_matrices(choose: Function, a: Array, b: Array) -> Function | None:
+def of_matrices(choose: Function, a: Array, b: Array, *shapes: Shape) -> Function | None:
+    """Returns ``choose(a, b, *shapes)``, one of the functions above, for kernels of one element:
+    data (positions, channels), weight (filters, channels)."""
     ones = ConvDims((1, 1), (0, 0), (1, 1), 1, "NHWC")
     pictures = [jax.ShapeDtypeStruct(_picture(x.shape), x.dtype) for x in (a, b)]
-    native = choose(*pictures, dims=ones)
+    native = choose(*pictures, *map(_picture, shapes), dims=ones)
     if native is None:
         return None
 
@@ -121,6 +101,10 @@ def _of_matrices(choose: Function, a: Array, b: Array) -> Function | None:
         return lax.reshape(result, (result.shape[0], result.shape[3]))
 
     return product
+
+
+def _picture(shape: Shape) -> Shape:
+    return shape[0], 1, 1, shape[1]
 
 
 def _fits(data: Shape, weight: Shape, dims: ConvDims) -> bool:
