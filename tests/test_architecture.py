@@ -63,12 +63,12 @@ LINE_BUDGETS = {
     "executor": 3126, "executorkit": 3934, "export": 717, "gluon": 12325, "image": 2098,
     "initializer": 668, "inspection": 663, "io": 2928, "jaxpr_interpreter": 3302, "jaxprs": 677,
     "kvstore": 784, "lowering": 4864, "metric": 1325, "model": 1059, "module": 3098, "ndarray":
-    3024, "notebook": 299, "numpy": 2062, "numpy_extension": 127, "onnx": 4457, "ops": 19052,
+    3024, "notebook": 299, "numpy": 2062, "numpy_extension": 127, "onnx": 4457, "ops": 19033,
     "optimizer": 3333, "parallel": 3933, "processes": 979, "profiler": 878, "program": 6749,
     "rnn": 1250, "symbol": 2912, "test_utils": 1486, "training": 943, "visualization": 450,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 107_415
+TOTAL_LINES = 107_396
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {
