@@ -17,6 +17,12 @@ typedef struct {
 typedef int32_t index_vec __attribute__((vector_size(LANES * 4)));
 
 INLINE void transpose(vec rows[LANES]) {
+#ifdef __clang__ /* has no shuffles by a vector of numbers */
+  vec old[LANES];
+  for (int i = 0; i < LANES; i++) old[i] = rows[i];
+  for (int i = 0; i < LANES; i++)
+    for (int k = 0; k < LANES; k++) rows[i][k] = old[k][i];
+#else
 #pragma GCC unroll 4
   for (int step = 1; step < LANES; step *= 2) {
     index_vec low, high;
@@ -31,6 +37,7 @@ INLINE void transpose(vec rows[LANES]) {
       rows[i] = __builtin_shuffle(a, b, low), rows[i + step] = __builtin_shuffle(a, b, high);
     }
   }
+#endif
 }
 
 /* Packs one vector of filters, `next` floats from each other, in rows of `width` floats. */
@@ -63,12 +70,12 @@ static void pack_vector(const Convolution *s, int is_turned, const float *from, 
    filters x V vectors of channels stays in registers while the pixels of a block pass by; a block
    of pixels stays in L2 while the tiles of a group and their taps pass by. */
 
-#define BLOCK 131072   /* floats of data and gradients of a block */
+#define BLOCK 131072     /* floats of data and gradients of a block */
 #define MOST_SUMMED 1024 /* pixels of a block: longer sums are less exact */
-#define MOST_RUNS 256
-#define TILE 384       /* floats: 24 vectors of 16 */
-#define MOST_SUMS 49   /* tiles x taps of a group */
-#define SPLIT 1000000  /* floats of data and gradients that are better read once */
+#define MOST_RUNS 256    /* rows of a block */
+#define TILE 384         /* floats: 24 vectors of 16 */
+#define MOST_SUMS 49     /* tiles x taps of a group */
+#define SPLIT 1000000    /* floats of data and gradients that are better read once */
 
 typedef struct {
   const float *data, *gradient; /* of the first pixel */
