@@ -62,13 +62,13 @@ LINE_BUDGETS = {
     172, "calls": 1283, "contrib": 2381, "data": 51, "debugging": 631, "display": 1912,
     "executor": 3126, "executorkit": 3934, "export": 717, "gluon": 12325, "image": 2098,
     "initializer": 668, "inspection": 663, "io": 2928, "jaxpr_interpreter": 3302, "jaxprs": 677,
-    "kvstore": 784, "lowering": 4864, "metric": 1325, "model": 1059, "module": 3098, "ndarray":
-    3024, "notebook": 299, "numpy": 2062, "numpy_extension": 127, "onnx": 4457, "ops": 19033,
+    "kvstore": 784, "lowering": 4791, "metric": 1325, "model": 1059, "module": 3098, "ndarray":
+    3024, "notebook": 299, "numpy": 2062, "numpy_extension": 127, "onnx": 4457, "ops": 19011,
     "optimizer": 3333, "parallel": 3933, "processes": 979, "profiler": 878, "program": 6749,
     "rnn": 1250, "symbol": 2912, "test_utils": 1486, "training": 943, "visualization": 450,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 107_396
+TOTAL_LINES = 107_301
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -89,7 +89,7 @@ def _convolve(
     step = native.ChainStep(
         data="data", addend=None if addend is None else "addend", result="result", weights=0,
         bias=None if bias is None else packed.size, shapes=(data.shape, shape), window=window,
-        kind=native.Kind(groups > 1),
+        is_depthwise=groups > 1,
     )  # fmt: skip
     arrays = [data] if addend is None else [data, addend]
     names = [*("data", "addend")[: len(arrays)], "result"]
@@ -141,31 +141,6 @@ def test_nan_and_infinity_stay() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("kernel", "strides", "pads"), [((3, 3), (2, 2), (1, 1)), ((2, 5), (1, 3), (0, 2))]
-)
-def test_maxima_of_windows(kernel: Any, strides: Any, pads: Any) -> None:
-    data = np.random.default_rng(0).standard_normal((2, 11, 17, 21)).astype(np.float32)
-    data[0, 3, 4, 5], data[1, 2, 3], data[1, 5, 5, 20] = np.nan, -np.inf, np.inf
-    padding = [(0, 0), *((p, p) for p in pads), (0, 0)]
-    windows = (1, *kernel, 1), (1, *strides, 1), padding
-    expected = jax.lax.reduce_window(jnp.asarray(data), -jnp.inf, jax.lax.max, *windows)
-    step = native.ChainStep(
-        data="data", addend=None, result="result", weights=0, bias=None,
-        shapes=(data.shape, expected.shape), window=(*kernel, *strides, *pads, 1, 1),
-        kind=native.Kind.MAXIMUM,
-    )  # fmt: skip
-    assert native.supports_maxima(data.shape, kernel, strides)
-    rows, size = native.planned([step], {"data": 1, "result": 2}, {})
-    for lower in (-np.inf, 0.5):
-        facts = {"rows": rows, "bounds": [(lower, np.inf)], "size": size}
-        (ours,) = native.convolve_chain(
-            jnp.ones(1), jnp.asarray(data), results=[expected.shape], **facts
-        )
-        np.testing.assert_array_equal(ours, np.maximum(expected, np.float32(lower)))
-
-
-@needs_compiler
 def test_calls_at_the_same_time_have_results_of_their_own() -> None:
     weight = jnp.asarray(np.random.default_rng(0).standard_normal((3, 3, 32, 64)), jnp.float32)
     run = jax.jit(lambda data: _convolve(data, weight, padding=((1, 1), (1, 1))))
@@ -208,7 +183,7 @@ def test_a_chain_computes_what_single_calls_do(seed: int) -> None:
         window = kernel, kernel, 1, 1, kernel // 2, kernel // 2, 1, 1
         steps.append(native.ChainStep(
             source, addend, number, start, start + packed[-2].size, (x.shape, result.shape),
-            window, native.Kind(depthwise),
+            window, depthwise,
         ))  # fmt: skip
         values[number] = result
         unread = (unread | {number}) - {source, addend}

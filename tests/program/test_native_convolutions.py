@@ -112,32 +112,6 @@ def test_results_are_those_of_plain_convolutions(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "follows"),
-    [
-        ({"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, True),
-        ({"kernel": (3, 3), "stride": (2, 2), "pooling_convention": "full"}, True),
-        ({"kernel": (2, 2), "stride": (2, 2)}, True),
-        ({"kernel": (3, 2), "pad": (1, 0)}, True),
-        ({"kernel": (7, 8), "stride": (2, 1), "pad": (3, 2)}, True),
-        ({"kernel": (3, 3), "stride": (2, 2)}, False),
-    ],
-)
-def test_maxima_of_windows_are_steps_of_a_chain(settings: Any, follows: bool) -> None:
-    data = mx.sym.Variable("data")
-    pooled = mx.sym.Pooling(_conv(data) if follows else data, pool_type="max", **settings)
-    net = _conv(_relu(pooled), 24)
-    with mx.lowering.disabled("native_convolutions"):
-        expected = _output(_executor(net, prepare=False))
-    for interpret in (False, True):
-        executor = _executor(net, interpret)
-        bound = 1e-5 * np.abs(expected).max()
-        np.testing.assert_allclose(_output(executor), expected, 1e-5, bound)
-        names = _operations(executor)
-        assert ("reduce_window_max" in names) != follows
-        assert ("max" in names) != follows
-
-
-@pytest.mark.parametrize(
     ("shape", "settings"),
     [
         ((2, 6, 9, 8), {"num_group": 2}),

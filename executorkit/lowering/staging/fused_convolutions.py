@@ -22,7 +22,6 @@ from ..._support.annotations import Operands
 from ...jax_internals import Primitive
 from ...jaxprs import FlatProgram, FlatValue, Operation, flat_program
 from ...ops.nn.conv_kernels import ConvDims, convolve, native_convolution
-from ...ops.nn.windows import reduce_windows
 
 _chain_p = Primitive("executorkit_convolution_chain")
 _UNBOUNDED = -math.inf, math.inf
@@ -40,8 +39,7 @@ class _Packable(NamedTuple):
 
 @dataclass(eq=False)
 class _Fused:
-    """A convolution, or maxima of windows, and the operations that follow, the last of which has
-    the result."""
+    """A convolution and the operations that follow it, the last of which has the result."""
 
     convolution: Operation
     parts: list[Operation] = field(default_factory=list)
@@ -59,9 +57,7 @@ class _Fused:
         return (self.parts or [self.convolution])[-1].outputs
 
     @property
-    def weight(self) -> _Packable | None:
-        if _is_maximum(self.convolution):
-            return None
+    def weight(self) -> _Packable:
         params = self.convolution.params
         return _Packable(
             self.convolution.inputs[1], _filters_last(params), params["feature_group_count"]
@@ -73,8 +69,6 @@ class _Fused:
 
     def plain(self, copies: Mapping[Any, FlatValue]) -> list[Operation]:
         """Returns the operations, of copies of the weight and the bias."""
-        if self.weight is None:
-            return [replace(self.convolution, compute=_find_maxima), *self.parts]
         params = {**self.convolution.params, "dimension_numbers": _NUMBERS}
         inputs = self.convolution.inputs[0], copies[self.weight]
         convolution = replace(self.convolution, params=params, inputs=inputs, compute=_convolve)
@@ -84,20 +78,13 @@ class _Fused:
 
     def step(self, starts: Mapping[Any, int]) -> native_convolution.ChainStep:
         (data, *_), (result,), params = self.inputs, self.outputs, self.convolution.params
-        if self.weight is None:
-            kind, dilation = native_convolution.Kind.MAXIMUM, (1, 1)
-            sizes, strides, pads = (
-                params[name][1:3] for name in ("window_dimensions", "window_strides", "padding")
-            )
-        else:
-            kind = native_convolution.Kind(self.weight.groups > 1)
-            sizes = [self.weight.value.shape[i] for i in self.weight.order[:2]]
-            strides, pads = params["window_strides"], params["padding"]
-            dilation = params["rhs_dilation"]
+        height, width, *_ = [self.weight.value.shape[i] for i in self.weight.order]
+        before = [p for p, _ in params["padding"]]
+        window = height, width, *params["window_strides"], *before, *params["rhs_dilation"]
         return native_convolution.ChainStep(
-            data=data, addend=self.addend, result=result, weights=starts.get(self.weight, 0),
-            bias=starts.get(self.vector), shapes=(data.shape, result.shape),
-            window=(*sizes, *strides, *[before for before, _ in pads], *dilation), kind=kind,
+            data=data, addend=self.addend, result=result, weights=starts[self.weight],
+            bias=starts.get(self.vector), shapes=(data.shape, result.shape), window=window,
+            is_depthwise=self.weight.groups > 1,
         )  # fmt: skip
 
 
@@ -107,33 +94,10 @@ _Link = _Fused | Operation
 def fuse_convolutions(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
     readers = Counter(x for operation in program.operations for x in operation.inputs)
     readers.update(program.outputs)
-    by_result = _fused(program, static, readers)
-    inside = {op for fused in by_result.values() for op in (fused.convolution, *fused.parts)}
-    chains = _Chains(readers)
-    for operation in program.operations:
-        fused = by_result.get(operation.outputs[0]) if operation.outputs else None
-        if fused is None and operation in inside and operation.name != "broadcast_in_dim":
-            continue
-        if fused and fused.weight is None and fused.inputs[0] not in chains.linked:
-            for part in fused.plain({}):
-                chains.add(part)
-        elif fused or _joins(operation, readers, chains.linked & set(by_result)):
-            chains.link(fused or operation)
-        elif operation.name == "reduce_window_max":
-            chains.add(replace(operation, compute=_find_maxima))
-        else:
-            chains.add(operation)
-    chains.end()
-    return FlatProgram(program.inputs, chains.operations, program.outputs)
-
-
-def _fused(
-    program: FlatProgram, static: set[FlatValue], readers: Counter[FlatValue]
-) -> dict[FlatValue, _Fused]:
     producers = {x: operation for operation in program.operations for x in operation.outputs}
     by_result: dict[FlatValue, _Fused] = {}
     for operation in program.operations:
-        if _is_taken(operation, static) or _is_maximum(operation):
+        if _is_taken(operation, static):
             by_result[operation.outputs[0]] = _Fused(operation)
             continue
         for x in operation.inputs:
@@ -144,42 +108,36 @@ def _fused(
             ):
                 by_result[operation.outputs[0]] = by_result.pop(x)
                 break
-    return by_result
+    inside = {op for fused in by_result.values() for op in (fused.convolution, *fused.parts)}
+    operations: list[Operation] = []
+    chain: list[_Link] = []
+    after: list[Operation] = []
+    linked: set[FlatValue] = set()
+    late: set[FlatValue] = set()
 
-
-class _Chains:
-    """Operations, of which links become chains; what reads a result of the present chain comes
-    after it."""
-
-    def __init__(self, readers: Counter[FlatValue]) -> None:
-        self.operations: list[Operation] = []
-        #: Results of the present chain.
-        self.linked: set[FlatValue] = set()
-        self._readers = readers
-        self._chain: list[_Link] = []
-        self._after: list[Operation] = []
-        self._late: set[FlatValue] = set()
-
-    def add(self, operation: Operation) -> None:
-        if operation.has_effects:
-            self.end()
-        if (self.linked | self._late).isdisjoint(operation.inputs):
-            self.operations.append(operation)
-        else:
-            self._after.append(operation)
-            self._late.update(operation.outputs)
-
-    def link(self, link: _Link) -> None:
-        if not self._late.isdisjoint(link.inputs):
-            self.end()
-        self._chain.append(link)
-        self.linked.update(link.outputs)
-
-    def end(self) -> None:
-        chain = _operations(self._chain, self._readers) if self._chain else []
-        self.operations += [*chain, *self._after]
-        for each in (self._chain, self._after, self.linked, self._late):
+    def end_chain() -> None:
+        operations.extend([*_operations(chain, readers), *after] if chain else after)
+        for each in (chain, after, linked, late):
             each.clear()
+
+    for operation in program.operations:
+        fused = by_result.get(operation.outputs[0]) if operation.outputs else None
+        if fused is None and operation in inside and operation.name != "broadcast_in_dim":
+            continue
+        link = fused or (operation if _joins(operation, readers, linked & set(by_result)) else None)
+        inputs = set((link or operation).inputs)
+        if operation.has_effects or (link and late & inputs):
+            end_chain()
+        if link:
+            chain.append(link)
+            linked.update(link.outputs)
+        elif inputs & (linked | late):
+            after.append(operation)
+            late.update(operation.outputs)
+        else:
+            operations.append(operation)
+    end_chain()
+    return FlatProgram(program.inputs, operations, program.outputs)
 
 
 def _joins(operation: Operation, readers: Counter[FlatValue], results: set[FlatValue]) -> bool:
@@ -209,24 +167,6 @@ def _is_taken(operation: Operation, static: set[FlatValue]) -> bool:
     )
 
 
-def _is_maximum(operation: Operation) -> bool:
-    params = operation.params
-    return (
-        operation.name == "reduce_window_max"
-        and operation.outputs[0].dtype == np.float32
-        and len(params["padding"]) == 4
-        and all(
-            params["window_dimensions"][i] == params["window_strides"][i] == 1
-            and params["padding"][i] == (0, 0)
-            for i in (0, 3)
-        )
-        and max(*params["base_dilation"], *params["window_dilation"]) == 1
-        and native_convolution.supports_maxima(
-            operation.inputs[0].shape, params["window_dimensions"][1:], params["window_strides"][1:]
-        )
-    )
-
-
 def _filters_last(params: Mapping[str, Any]) -> tuple[int, ...]:
     filters, channels, *spatial = params["dimension_numbers"].rhs_spec
     return (*spatial, channels, filters)
@@ -247,11 +187,7 @@ def _take(
     others = [y for y in operation.inputs if y is not x]
     numbers = [float(y.constant) for y in others if y.constant is not None and not y.shape]
     source = producers.get(others[0]) if others else None
-    is_bounded = fused.bounds != _UNBOUNDED and (operation.name, fused.bounds[1]) != (
-        "max",
-        math.inf,
-    )
-    if is_bounded or (fused.weight is None and operation.name == "add"):
+    if fused.bounds != _UNBOUNDED:
         return False
     if operation.name == "add" and source is not None and source.name == "broadcast_in_dim":
         vector = source.inputs[0]
@@ -267,7 +203,7 @@ def _take(
     elif operation.name == "add" and not numbers and fused.addend is None:
         fused.addend = others[0]
     elif operation.name == "max" and len(numbers) == 1:
-        fused.bounds = max(fused.bounds[0], numbers[0]), math.inf
+        fused.bounds = numbers[0], math.inf
     elif operation.name == "clamp" and len(numbers) == 2:
         fused.bounds = numbers[0], numbers[1]
     else:
@@ -341,15 +277,6 @@ def _convolve(params: Mapping[str, Any], data: Array, weight: Array) -> Operands
     pads = tuple([before for before, _ in window.pop("padding")])
     dims = ConvDims(**window, pads=pads, layout="NHWC")
     return (convolve(data, lax.transpose(weight, (3, 0, 1, 2)), dims),)
-
-
-def _find_maxima(params: Mapping[str, Any], data: Array) -> Operands:
-    sizes, strides, pads = (
-        params[name] for name in ("window_dimensions", "window_strides", "padding")
-    )
-    axes = tuple([a for a in range(data.ndim) if (sizes[a], strides[a], *pads[a]) != (1, 1, 0, 0)])
-    kernel, stride, pads = (tuple([x[a] for a in axes]) for x in (sizes, strides, pads))
-    return (reduce_windows(data, True, axes, kernel, stride, pads),)
 
 
 def _inlined(

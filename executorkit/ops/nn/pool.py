@@ -16,7 +16,7 @@ from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
-from ..tracing import at_least, for_platform, is_known, traced_for_fused_kernels
+from ..tracing import at_least, for_platform, is_known
 from .conv import Layout, data_layout, per_axis, spatial_axes
 from .moments import at_least_float32
 from .windows import can_write_out, is_padded, pad_axes, reduce_windows, window_maximum
@@ -227,7 +227,7 @@ def pooling(
         if not jnp.issubdtype(data.dtype, jnp.floating):
             return reduce_windows(data, True, axes, kernel, stride, pads)
         lowest = float(jnp.finfo(data.dtype).min)
-        if can_write_out(kernel) and not traced_for_fused_kernels():
+        if can_write_out(kernel):
             return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if is_padded(pads) else out

@@ -29,7 +29,7 @@ from ..._support.annotations import Arrays, Tree
 from ..schema.attrs import Shape
 from ..tensor.derivatives import with_jvp
 from ..tensor.reverse_rules import linear_with_transpose, with_vjp
-from ..tracing import at_least, for_platform, is_known, traced_for_fused_kernels, varying_struct
+from ..tracing import at_least, for_platform, is_known, varying_struct
 
 #: Maximum number of elements of a window that is written out.
 _MAX_WRITTEN_OUT = 32
@@ -73,14 +73,11 @@ def _combine(x: Array, maximum: bool, windows: WindowGrid) -> Array:
     return first
 
 
-def _reduce_windows(
-    x: Array, maximum: bool, windows: WindowGrid, pads: Sequence[Shape] = ()
-) -> Array:
-    sizes, steps, padding = [1] * x.ndim, [1] * x.ndim, [(0, 0)] * x.ndim
+def _reduce_windows(x: Array, maximum: bool, windows: WindowGrid) -> Array:
+    sizes, steps = [1] * x.ndim, [1] * x.ndim
     for axis, k, s in zip(*windows, strict=True):
         sizes[axis], steps[axis] = k, s
-    for axis, (low, high) in zip(windows.axes, pads, strict=False):
-        padding[axis] = low, high
+    padding = [(0, 0)] * x.ndim
     if not maximum:
         return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, sizes, steps, padding)
     return lax.reduce_window(x, _lowest(x.dtype), lax.max, sizes, steps, padding)
@@ -195,8 +192,6 @@ def reduce_windows(
     x: Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
 ) -> Array:
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
-    if maximum and traced_for_fused_kernels() and jnp.issubdtype(x.dtype, jnp.floating):
-        return _reduce_windows(x, True, windows, pads)  # the fusing pass chooses the form
     x = pad_axes(x, _lowest(x.dtype) if maximum else 0, axes, pads)
     if not can_write_out(kernel) or not all(
         at_least(n, 1, otherwise=True) for n in windows.counts(x.shape)

@@ -29,7 +29,6 @@ from ....schema.attrs import Shape
 from .chains import (
     TARGET as CHAIN,
     ChainStep as ChainStep,
-    Kind as Kind,
     convolve_chain as convolve_chain,
     planned as planned,
 )
@@ -141,12 +140,6 @@ def supports(
         and 0 < data[3] <= _CHANNELS
         and min(*strides, *dilation) > 0
     )
-
-
-def supports_maxima(data: Shape, window: Sequence[int], strides: Sequence[int]) -> bool:
-    """Tells whether the kernel takes maxima of windows, with its rows and columns, of float32."""
-    table = window[0] * (window[1] + 6 * strides[1])
-    return 0 < lanes() <= data[3] <= _CHANNELS and table <= 12 * _TAPS
 
 
 def _widest() -> int:

@@ -1,4 +1,4 @@
-/* Chains: one call computes several convolutions and poolings. Threads that came to help stay until its end. */
+/* Chains: one call computes several convolutions. Threads that came to help stay until its end. */
 
 #include "convolution.c"
 
@@ -6,7 +6,7 @@
 
 /* What `chains.py` says of a step. Places are a buffer (arguments, then results) and an offset. */
 typedef struct {
-  int64_t kind, former; /* the last of the steps that must be done before */
+  int64_t is_depthwise, former; /* the last of the steps that must be done before */
   int64_t data[2], addend[2], out[2], gap, weights, bias; /* a buffer or an offset of -1: none */
   int64_t n, h, w, c, oh, ow, f, kh, kw, stride_y, stride_x, top, left, dilation_y, dilation_x;
 } Step;
@@ -72,9 +72,9 @@ XLA_FFI_Error *executorkit_convolution_chain(XLA_FFI_CallFrame *call) {
               t->top, t->left, t->dilation_y, t->dilation_x, t->gap, bounds[2 * i],
               bounds[2 * i + 1], find(call, t->data), weights + t->weights,
               t->bias < 0 ? NULL : weights + t->bias, find(call, t->addend), find(call, t->out)},
-        .kind = t->kind,
+        .is_depthwise = t->is_depthwise,
     };
-    int64_t size = t->n * t->oh * t->ow * t->f * t->kh * t->kw * (t->kind ? 8 : t->c);
+    int64_t size = t->n * t->oh * t->ow * t->f * t->kh * t->kw * (t->is_depthwise ? 8 : t->c);
     int64_t wanted = MIN(threads, 1 + size / WORTH_A_THREAD);
     if (size) plan(job, wanted);
     if (wanted > most) most = wanted;

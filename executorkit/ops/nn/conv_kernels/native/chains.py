@@ -2,7 +2,6 @@
 share one buffer, and threads that came to help stay until its end."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 import jax
@@ -18,17 +17,8 @@ TARGET = "executorkit_convolution_chain"
 _LINE = 16
 
 
-class Kind(IntEnum):
-    """The computation of a step; a depth-wise convolution has a group for each channel."""
-
-    PRODUCTS = 0
-    DEPTHWISE = 1
-    MAXIMUM = 2
-
-
 class ChainStep(NamedTuple):
-    """A convolution, or maxima of windows; arrays are any hashable values, weights and bias the
-    first float of each."""
+    """A convolution; arrays are any hashable values, weights and bias the first float of each."""
 
     data: Hashable
     addend: Hashable | None
@@ -39,7 +29,7 @@ class ChainStep(NamedTuple):
     shapes: tuple[Shape, Shape]
     #: Kernel, strides, padding before, dilation.
     window: tuple[int, ...]
-    kind: Kind
+    is_depthwise: bool
 
 
 def planned(
@@ -79,7 +69,7 @@ def planned(
             places[whole] = len(buffers) + 1, first
         buffer, first = places[whole]
         rows.append((
-            step.kind, former, *places[step.data], *places[step.addend],
+            int(step.is_depthwise), former, *places[step.data], *places[step.addend],
             buffer, first + channel, gap, step.weights, -1 if step.bias is None else step.bias,
             *data, *shape[1:], *step.window,
         ))  # fmt: skip

@@ -2,7 +2,6 @@
    the sums while they are still in registers. `native/__init__.py` builds it and calls it. */
 
 #include <immintrin.h>
-#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@
 typedef float vec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
 static const float zeros[MOST_CHANNELS];
-static const float lowest[MOST_CHANNELS] = {[0 ... MOST_CHANNELS - 1] = -INFINITY};
 
 typedef struct {
   int64_t n, h, w, c, oh, ow, f, kh, kw;
@@ -204,36 +202,10 @@ INLINE void sum_columns(const int kh, const int kw, const int stride, const int 
   }
 }
 
-/* A maximum is NaN where one of its numbers is. */
-INLINE vec larger(vec best, vec x) {
-#if LANES == 16
-  __mmask16 is_new = _mm512_cmp_ps_mask(x, best, _CMP_GT_OQ) | _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-  return _mm512_mask_mov_ps(best, is_new, x);
-#else
-  vec is_new = _mm256_or_ps(_mm256_cmp_ps(x, best, _CMP_GT_OQ), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-  return _mm256_blendv_ps(best, x, is_new);
-#endif
-}
-
-static void find_maxima(const Convolution *s, const float *const *table, int64_t across,
-                        int64_t first, int64_t count) {
-  for (int64_t next = 0; next < s->c; next += LANES) {
-    int64_t channel = MIN(next, s->c - LANES);
-    for (int64_t p = 0; p < count; p++) {
-      vec best = load(lowest);
-      for (int64_t i = 0; i < s->kh; i++)
-        for (int64_t j = 0; j < s->kw; j++)
-          best = larger(best, load(table[i * across + p * s->stride_x + j] + channel));
-      *(vec *)(s->out + (first + p) * s->gap + channel) = clip(best, s->lower, s->upper);
-    }
-  }
-}
-
-static void run_rows(const Convolution *s, int is_maximum, int64_t row, int64_t end) {
+static void run_rows(const Convolution *s, int64_t row, int64_t end) {
   const float *table[MOST_TAPS * MOST_PIXELS];
   int64_t across = (COLUMNS - 1) * s->stride_x + (s->kw - 1) * s->dilation_x + 1;
   int is_3x3 = s->kh == 3 && s->kw == 3 && s->dilation_x == 1;
-  const float *outside = is_maximum ? lowest : zeros;
   for (; row < end; row++) {
     int64_t picture = row / s->oh, top = (row - picture * s->oh) * s->stride_y - s->top;
     for (int64_t ox = 0; ox < s->ow; ox += COLUMNS) {
@@ -241,12 +213,11 @@ static void run_rows(const Convolution *s, int is_maximum, int64_t row, int64_t 
         int64_t y = top + i * s->dilation_y, left = ox * s->stride_x - s->left;
         for (int64_t j = 0; j < across; j++) {
           int64_t offset = ((picture * s->h + y) * s->w + left + j) * s->c;
-          table[i * across + j] = covers(s, y, left + j) ? s->data + offset : outside;
+          table[i * across + j] = covers(s, y, left + j) ? s->data + offset : zeros;
         }
       }
       int64_t first = row * s->ow + ox, count = MIN(s->ow - ox, COLUMNS);
-      if (is_maximum) find_maxima(s, table, across, first, count);
-      else if (is_3x3 && s->stride_x == 1) sum_columns(3, 3, 1, 1, s, table, first, count);
+      if (is_3x3 && s->stride_x == 1) sum_columns(3, 3, 1, 1, s, table, first, count);
       else if (is_3x3 && s->stride_x == 2) sum_columns(3, 3, 2, 1, s, table, first, count);
       else sum_columns(s->kh, s->kw, s->stride_x, s->dilation_x, s, table, first, count);
     }
@@ -259,9 +230,9 @@ static void run_rows(const Convolution *s, int is_maximum, int64_t row, int64_t 
 
 typedef struct {
   Convolution s;
-  enum { PRODUCTS, DEPTHWISE, MAXIMUM } kind;
+  int is_depthwise;
   int64_t vectors, panels, widest; /* of all filters; vectors of the first panels */
-  int64_t tiles;                   /* of pixels; rows if not PRODUCTS */
+  int64_t tiles;                   /* of pixels; rows if depthwise */
   int64_t groups, chunks, block;   /* tasks are groups of panels x chunks of tiles */
   atomic_long next, done;
 } Job;
@@ -277,7 +248,7 @@ static void plan(Job *job, int64_t threads) {
   Convolution *s = &job->s;
   int64_t wanted = threads > 1 ? 4 * threads : 1;
   job->groups = 1;
-  if (job->kind) {
+  if (job->is_depthwise) {
     job->tiles = s->n * s->oh;
   } else {
     if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow &&
@@ -303,8 +274,8 @@ static void run_task(const Job *job, int64_t task) {
   int64_t group = task / job->chunks, chunk = task % job->chunks, pixels = s->n * s->oh * s->ow;
   int64_t first = part(job->tiles, job->chunks, chunk);
   int64_t last = part(job->tiles, job->chunks, chunk + 1);
-  if (job->kind) {
-    run_rows(s, job->kind == MAXIMUM, first, last);
+  if (job->is_depthwise) {
+    run_rows(s, first, last);
     return;
   }
   int64_t start = part(job->panels, job->groups, group);

@@ -1,5 +1,7 @@
 /* Convolutions of training, whose weights are packed inside of each call, and weight gradients. */
 
+#include <math.h>
+
 #include "chain.c"
 
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
