@@ -231,7 +231,7 @@ static void run_rows(const Convolution *s, int64_t row, int64_t end) {
 typedef struct {
   Convolution s;
   int is_depthwise;
-  int64_t vectors, panels, widest; /* of all filters; vectors of the first panels */
+  int64_t panels, few, more;       /* of filters: `few` vectors each, the first `more` one more */
   int64_t tiles;                   /* of pixels; rows if depthwise */
   int64_t groups, chunks, block;   /* tasks are groups of panels x chunks of tiles */
   atomic_long next, done;
@@ -244,6 +244,33 @@ INLINE int64_t part(int64_t whole, int64_t n, int64_t i) {
   return whole / n * i + MIN(whole % n, i);
 }
 
+/* Makes one long row of pictures whose pixels are taken one by one. */
+static void join_rows(Convolution *s) {
+  if (s->kh * s->kw * s->stride_y * s->stride_x > 1 || s->h != s->oh || s->w != s->ow || s->top ||
+      s->left)
+    return;
+  s->w = s->ow = s->n * s->h * s->w;
+  s->n = s->h = s->oh = 1;
+}
+
+static void divide(Job *job, int64_t filters) {
+  int64_t vectors = ceiling(filters, LANES);
+  job->panels = ceiling(vectors, WIDEST);
+  job->few = vectors / job->panels, job->more = vectors % job->panels;
+}
+
+/* The first filter of a panel, its number of vectors, the place of the last one. */
+typedef struct {
+  int64_t first, vectors, last;
+} Span;
+
+INLINE Span find_panel(const Job *job, int64_t panel, int64_t filters) {
+  int64_t first = (panel * job->few + MIN(panel, job->more)) * LANES;
+  int64_t vectors = job->few + (panel < job->more);
+  int is_last = panel + 1 == job->panels;
+  return (Span){first, vectors, is_last ? filters - LANES - first : (vectors - 1) * LANES};
+}
+
 static void plan(Job *job, int64_t threads) {
   Convolution *s = &job->s;
   int64_t wanted = threads > 1 ? 4 * threads : 1;
@@ -251,17 +278,12 @@ static void plan(Job *job, int64_t threads) {
   if (job->is_depthwise) {
     job->tiles = s->n * s->oh;
   } else {
-    if (s->kh * s->kw * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow &&
-        !s->top && !s->left) {
-      s->w = s->ow = s->n * s->h * s->w; /* one long row */
-      s->n = s->h = s->oh = 1;
-    }
-    job->vectors = ceiling(s->f, LANES);
-    job->panels = ceiling(job->vectors, WIDEST);
-    job->widest = ceiling(job->vectors, job->panels);
-    job->tiles = ceiling(s->n * s->oh * s->ow, most_pixels[job->widest - 1]);
-    int64_t weights = s->kh * s->kw * s->c * job->widest * LANES;
-    int repeats_one = s->f % LANES && job->vectors / job->panels == 1; /* filters of two panels */
+    join_rows(s);
+    divide(job, s->f);
+    int64_t widest = job->few + (job->more > 0);
+    job->tiles = ceiling(s->n * s->oh * s->ow, most_pixels[widest - 1]);
+    int64_t weights = s->kh * s->kw * s->c * widest * LANES;
+    int repeats_one = s->f % LANES && job->few == 1; /* filters of two panels */
     job->block = repeats_one ? s->c : ceiling(s->c, ceiling(weights, CACHED_WEIGHTS));
     job->groups = ceiling(job->panels, weights < CACHED_WEIGHTS ? CACHED_WEIGHTS / weights : 1);
     if (job->tiles < 2 * wanted && job->groups < wanted) job->groups = MIN(wanted, job->panels);
@@ -280,8 +302,7 @@ static void run_task(const Job *job, int64_t task) {
   }
   int64_t start = part(job->panels, job->groups, group);
   int64_t end = part(job->panels, job->groups, group + 1);
-  int64_t few = job->vectors / job->panels, more = job->vectors % job->panels;
-  Tile tile = {.width = most_pixels[job->widest - 1]};
+  Tile tile = {.width = most_pixels[job->few + (job->more > 0) - 1]};
   for (int64_t channel = 0; channel < s->c; channel += job->block) {
     int64_t length = MIN(job->block, s->c - channel);
     tile.first = part(pixels, job->tiles, first);
@@ -292,19 +313,19 @@ static void run_task(const Job *job, int64_t task) {
       tile.count = pixels / job->tiles + (i < pixels % job->tiles);
       point(s, &tile, channel, length);
       for (int64_t g = start; g < end; g++) {
-        int64_t filter = (g * few + MIN(g, more)) * LANES, vectors = few + (g < more);
+        Span span = find_panel(job, g, s->f);
         Panel panel = {
-            .weights = s->weights + filter * s->kh * s->kw * s->c + channel * vectors * LANES,
-            .gap = (s->c - length) * vectors * LANES,
-            .bias = s->bias && !channel ? s->bias + filter : NULL,
-            .out = s->out + tile.first * s->gap + filter,
-            .last = g + 1 == job->panels ? s->f - LANES - filter : (vectors - 1) * LANES,
+            .weights = s->weights + span.first * s->kh * s->kw * s->c + channel * span.vectors * LANES,
+            .gap = (s->c - length) * span.vectors * LANES,
+            .bias = s->bias && !channel ? s->bias + span.first : NULL,
+            .out = s->out + tile.first * s->gap + span.first,
+            .last = span.last,
             .is_last = channel + length == s->c,
         };
         panel.addend_gap = channel ? s->gap : s->f;
         if (channel) panel.addend = panel.out;
-        else if (s->addend) panel.addend = s->addend + tile.first * s->f + filter;
-        int size = 4 * (WIDEST - vectors) + 3;
+        else if (s->addend) panel.addend = s->addend + tile.first * s->f + span.first;
+        int size = 4 * (WIDEST - span.vectors) + 3;
         while (sizes[size].pixels < tile.count) size--;
         sizes[size].product(s, &tile, &panel);
       }

@@ -151,18 +151,6 @@ typedef struct Call {
   atomic_long packed, users;
 } Call;
 
-/* The first float of a panel of a row of `all`, its number of vectors, the last one's place. */
-typedef struct {
-  int64_t first, vectors, last;
-} Span;
-
-static Span find_panel(const Job *job, int64_t panel, int64_t all) {
-  int64_t few = job->vectors / job->panels, more = job->vectors % job->panels;
-  int64_t first = (panel * few + MIN(panel, more)) * LANES, vectors = few + (panel < more);
-  return (Span){first, vectors,
-                panel + 1 == job->panels ? all - LANES - first : (vectors - 1) * LANES};
-}
-
 static void pack_panel(const Call *call, int64_t panel) {
   const Convolution *s = &call->job.s;
   Span span = find_panel(&call->job, panel, s->f);
@@ -320,18 +308,13 @@ XLA_FFI_Error *executorkit_weight_gradient(XLA_FFI_CallFrame *frame) {
   Convolution *s = &job->s;
   int64_t taps = s->kh * s->kw, size = s->f * s->c * taps, pixels = s->n * s->oh * s->ow;
   int64_t threads = worth_threads(frame, size * pixels), wanted = threads > 1 ? 4 * threads : 1;
-  if (taps * s->stride_y * s->stride_x == 1 && s->h == s->oh && s->w == s->ow && !s->top &&
-      !s->left) {
-    s->w = s->ow = pixels; /* one long row */
-    s->n = s->h = s->oh = 1;
-  }
-  job->vectors = ceiling(s->c, LANES);
-  job->panels = ceiling(job->vectors, WIDEST);
-  job->widest = ceiling(job->vectors, job->panels);
-  int64_t tiles = ceiling(s->f, most_pixels[job->widest - 1]);
+  join_rows(s);
+  divide(job, s->c);
+  int64_t widest = job->few + (job->more > 0);
+  int64_t tiles = ceiling(s->f, most_pixels[widest - 1]);
   int64_t least = ceiling(tiles, MOST_SUMS / taps);
   job->groups = MIN(tiles, MAX(least, ceiling(wanted, job->panels)));
-  int64_t of_pixel = job->widest * LANES + s->f / job->groups + LANES;
+  int64_t of_pixel = widest * LANES + s->f / job->groups + LANES;
   int64_t most = MIN(BLOCK / of_pixel, MOST_SUMMED), columns = MIN(s->ow, most);
   call->across = ceiling(s->ow, columns);
   call->strips = ceiling(s->n * s->oh, MIN(most / columns, MOST_RUNS));
